@@ -187,7 +187,10 @@ bool VerifierService::waits_for_place(const RemoteState& state) {
 
 Status<> VerifierService::run(const std::atomic<bool>& stop) {
     while (!stop && !finished_ && !ended_) {
-        if (const auto result = order_thread_.poll()) verifier_->on_done(*result);
+        if (const auto result = order_thread_.poll()) {
+            if (options_.challenged_task) count(*result);
+            verifier_->on_done(*result);
+        }
         for (const std::string& problem : verifier_->take_problems()) {
             ++problems_;
             spdlog::warn("event=problem reason=\"{}\"", printable(problem));
@@ -205,6 +208,18 @@ Status<> VerifierService::run(const std::atomic<bool>& stop) {
             "its link of the beacon in an epoch loses the beacon penalty, and the verdicts of its audits are due\"");
     process_->report_earnings();
     return ended_ ? Status<>(error(*ended_)) : Status<>(Unit{});
+}
+
+void VerifierService::count(const verifier::VerifierResult& result) {
+    const auto* const seen = std::get_if<verifier::Watched>(&result);
+    if (seen == nullptr || seen->preempted) return;
+    const solver::CheckpointKey segment{seen->task, seen->run, seen->segment};
+    if (seen->problem.empty()) {
+        replayed_.done.insert(segment);
+        replayed_.failed.erase(segment);
+    } else {
+        replayed_.failed[segment] = printable(seen->problem);
+    }
 }
 
 void VerifierService::on_block(std::uint64_t height) {

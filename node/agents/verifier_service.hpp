@@ -2,6 +2,9 @@
 // `retrace verifier`: drives verifier::VerifierAgent against a node.
 #pragma once
 
+#include <map>
+#include <set>
+
 #include "node/agents/agent_metrics.hpp"
 #include "node/agents/agent_process.hpp"
 #include "node/agents/order_thread.hpp"
@@ -21,12 +24,19 @@ struct VerifierOptions {
     std::optional<std::uint64_t> challenged_task;
 };
 
+/// Segments that were replayed undrawn.
+struct ReplayedSegments {
+    std::set<solver::CheckpointKey> done;
+    std::map<solver::CheckpointKey, std::string> failed;  ///< Why they could not be, when last tried.
+};
+
 class VerifierService {
 public:
     /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options, ledger::SecretKey key);
     /// Runs until `stop` is true; fails when another agent has taken over the account.
     Status<> run(const std::atomic<bool>& stop);
+    const ReplayedSegments& replayed() const noexcept { return replayed_; }
 
 private:
     VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> process,
@@ -42,6 +52,7 @@ private:
     /// another registration (contracts SPEC 11.8).
     bool waits_for_place(const RemoteState& state);
     void on_block(std::uint64_t height);
+    void count(const verifier::VerifierResult& result);
     void write_metrics(const verifier::VerifierView& view);
     /// Whether the task that it challenges runs no more, and there was nothing to do in this block and in some before.
     bool is_finished(const RemoteState& state, const verifier::VerifierView& view,
@@ -60,6 +71,7 @@ private:
     bool waits_ = false;                ///< It has logged that it is a candidate.
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
+    ReplayedSegments replayed_;
     std::uint64_t idle_blocks_ = 0;
     bool finished_ = false;
 };

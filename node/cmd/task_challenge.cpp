@@ -39,7 +39,44 @@ Result<std::vector<market::Dispute>> disputes_since(ChainReader& chain, std::uin
     return out;
 }
 
-int report(const Program& program, std::uint64_t task, const std::vector<market::Dispute>& disputes) {
+std::string counted(std::size_t count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// Why no segment of the task can be challenged (contracts 15.1.7); nullopt: one can be, or may be later.
+std::optional<std::string> why_over(ChainReader& chain, std::uint64_t id) {
+    const auto status = task_status(chain, id);
+    if (!status) return status.error().message;
+    const market::Task& task = status->task;
+    if (!market::is_final(task.state) && task.state != market::TaskState::delivering) return std::nullopt;
+    const std::string named = "task " + std::to_string(id),
+                      is = " (it is " + std::string(market::slug(task.state)) + ")";
+    if (status->runs.empty()) return named + " never ran" + is + ": there is no segment to challenge";
+    const auto state = chain.newest();
+    if (!state) return state.error().message;
+    std::uint64_t last = 0;
+    state->read([&] {
+        last = 0;
+        for (const market::Run& run : status->runs) {
+            if (run.next_state < 2) continue;
+            const auto segment = views::segment(*state, id, run.index, run.next_state - 2);
+            if (segment) last = std::max(last, segment->window_end);
+        }
+    });
+    if (state->failure()) return state->failure()->message;
+    if (last == 0) return "no segment of " + named + " was opened" + is + ": there is none to challenge";
+    return "no segment of " + named + " can be challenged any more" + is + ": the last window ended at block " +
+           std::to_string(last) +
+           ". A model that was fetched is checked by `retrace receipt verify receipt.json --replay 4`";
+}
+
+int report(const Program& program, std::uint64_t task, const ReplayedSegments& replayed,
+           const std::vector<market::Dispute>& disputes) {
+    const std::size_t done = replayed.done.size(), failed = replayed.failed.size();
+    std::string missing;
+    if (failed != 0)
+        missing = counted(failed, "segment") + " of task " + std::to_string(task) +
+                  " could not be replayed: " + replayed.failed.begin()->second;
     if (program.json) {
         json::array list;
         for (const market::Dispute& dispute : disputes)
@@ -47,16 +84,20 @@ int report(const Program& program, std::uint64_t task, const std::vector<market:
                                         {"run", dispute.run},
                                         {"segment", dispute.segment},
                                         {"state", std::string(market::slug(dispute.state))}});
-        std::cout << json::serialize(json::object{{"task", task}, {"disputes", std::move(list)}}) << '\n';
-        return kDone;
+        std::cout << json::serialize(json::object{
+                         {"task", task}, {"replayed", done}, {"not_replayed", failed}, {"disputes", std::move(list)}})
+                  << '\n';
+        return failed == 0 ? kDone : kFailed;
     }
-    if (disputes.empty())
-        std::cout << "every segment of task " << task
-                  << " that could be challenged ends here where its solver says; nothing was disputed\n";
+    if (done != 0)
+        std::cout << counted(done, "segment") << " of task " << task << (done == 1 ? " was" : " were") << " replayed"
+                  << (disputes.empty() ? ", and what was replayed ends where its solver says; nothing was disputed"
+                                       : "")
+                  << '\n';
     for (const market::Dispute& dispute : disputes)
         std::cout << "dispute " << dispute.id << " of segment " << dispute.segment << " of run " << dispute.run
                   << " ended: " << market::slug(dispute.state) << '\n';
-    return kDone;
+    return missing.empty() ? kDone : fail(program, missing);
 }
 
 int challenge(const Program& program, const ChallengeFlags& flags) {
@@ -65,8 +106,7 @@ int challenge(const Program& program, const ChallengeFlags& flags) {
     const ledger::Address self = key->address();
     const auto at = flags.signer.chain.open();
     if (!at) return fail(program, at.error().message);
-    const auto status = task_status((*at)->chain, flags.task);
-    if (!status) return fail(program, status.error().message);
+    if (const auto over = why_over((*at)->chain, flags.task)) return fail(program, *over);
     const auto state = (*at)->chain.newest();
     if (!state) return fail(program, state.error().message);
     const std::uint64_t before = views::dispute_count(*state);
@@ -88,7 +128,13 @@ int challenge(const Program& program, const ChallengeFlags& flags) {
     if (const auto ran = (*service)->run(never); !ran) return fail(program, ran.error().message);
     const auto disputes = disputes_since((*at)->chain, before, flags.task, self);
     if (!disputes) return fail(program, disputes.error().message);
-    return report(program, flags.task, *disputes);
+    const ReplayedSegments& replayed = (*service)->replayed();
+    if (replayed.done.empty() && replayed.failed.empty() && disputes->empty()) {
+        const auto over = why_over((*at)->chain, flags.task);
+        return fail(program, "nothing was replayed: " +
+                                 over.value_or("no segment of task " + std::to_string(flags.task) + " was opened"));
+    }
+    return report(program, flags.task, replayed, *disputes);
 }
 
 }  // namespace

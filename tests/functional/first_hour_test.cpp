@@ -57,6 +57,9 @@ TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
     EXPECT_THAT(retrace("task show 1" + node()).out, says_why);
     EXPECT_THAT(retrace("task follow 1" + node()).err, says_why);
     EXPECT_THAT(retrace("task explain 1" + node()).out, says_why);
+    const Ran challenged = retrace("task challenge 1" + requester() + store());
+    EXPECT_EQ(challenged.status, 1);
+    EXPECT_THAT(challenged.err, HasSubstr("task 1 never ran (it is expired): there is no segment to challenge"));
     const json::object told = say("task explain 1" + node());
     EXPECT_EQ(told.at("state"), "expired");
     EXPECT_EQ(told.at("reason"), "no_bids");
@@ -183,10 +186,17 @@ TEST_F(FirstHour, AWrongModelIsNotFetchedQuietlyAndCanBeChallenged) {
                   .status,
               1);
 
+    const Ran late = retrace("task challenge " + first + requester() + store());
+    EXPECT_EQ(late.status, 1) << "nothing is replayed any more";
+    EXPECT_THAT(late.err,
+                AllOf(HasSubstr("no segment of task " + first + " can be challenged any more (it is delivering)"),
+                      HasSubstr("the last window ended at block "), HasSubstr("receipt verify")));
+
     const std::string second = std::to_string(submit(task));
     const Ran challenged = retrace("task challenge " + second + requester() + store());
     EXPECT_EQ(challenged.status, 0) << challenged.err;
-    EXPECT_THAT(challenged.out, HasSubstr("of segment 1 of run 0 ended: solver_lost"));
+    EXPECT_THAT(challenged.out, AllOf(HasSubstr(" of task " + second + " w"), HasSubstr(" replayed"),
+                                      HasSubstr("of segment 1 of run 0 ended: solver_lost")));
 }
 
 }  // namespace
