@@ -29,7 +29,7 @@ struct AgentFlags {
     TrustOptions trust;
     KeyOptions key;
     QuickstartFlags quickstart;
-    std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
+    std::string data_dir, listen, endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
     std::optional<std::uint16_t> console_port;
     unsigned threads = 0;
@@ -96,9 +96,13 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--data-dir", flags.data_dir,
                        "Folder of checkpoints and artifacts (with --quickstart ~/.retrace/ROLE)");
     flags.quickstart.add_to(command);
-    command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
-    command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");
-    command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
+    command.add_option("--listen", flags.listen,
+                       "Address to serve artifacts on (127.0.0.1; with --quickstart and a node elsewhere 0.0.0.0)");
+    command.add_option(
+        "--port", flags.port,
+        "Port to serve artifacts on; 0: any free one (with --quickstart and a node elsewhere from 9000 on)");
+    command.add_option("--endpoint", flags.endpoint,
+                       "URL under which others reach that port (with --quickstart the address that the node sees)");
     command.add_option("--console-port", flags.console_port,
                        "Port of this agent's own page, on 127.0.0.1 and with a token; 0: any free one (no page; with "
                        "--quickstart any free one)");
@@ -126,7 +130,7 @@ Result<AgentOptions> agent_options(const AgentFlags& flags) {
     AgentOptions out;
     out.node_url = flags.node.url;
     out.data_dir = flags.data_dir;
-    out.listen = flags.listen;
+    if (!flags.listen.empty()) out.listen = flags.listen;
     out.port = flags.port;
     out.endpoint = flags.endpoint;
     out.threads = flags.threads;
@@ -188,6 +192,12 @@ Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
 bool wants_gpu(const SolverOptions& options) { return options.device == solver::DeviceChoice::cuda; }
 bool wants_gpu(const VerifierOptions&) { return false; }
 
+QuickstartFlags quickstart_of(const AgentFlags& flags) {
+    QuickstartFlags out = flags.quickstart;
+    out.finds_endpoint = flags.listen.empty() && flags.endpoint.empty();
+    return out;
+}
+
 /// Does what SIGTERM does.
 void stop_gently(const SolverService*) { g_drain = true; }
 void stop_gently(const VerifierService*) {
@@ -210,7 +220,7 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
     const auto log = has_page ? std::make_shared<LogTail>() : nullptr;
     set_up_log(flags.log_level, log);
     if (options->agent.data_dir.empty()) options->agent.data_dir = default_data_dir(role);
-    auto key = quick ? prepare_agent(role, flags.quickstart, flags.key, options->agent, wants_gpu(*options))
+    auto key = quick ? prepare_agent(role, quickstart_of(flags), flags.key, options->agent, wants_gpu(*options))
                      : flags.key.load();
     if (!key) return fail(program, key.error().message);
     const std::string account = ledger::to_checksum(key->address());

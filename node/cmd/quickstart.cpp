@@ -20,6 +20,7 @@
 #include "node/agents/bidding.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/cmd/doctor/probe.hpp"
+#include "node/cmd/quickstart_endpoint.hpp"
 #include "node/platform/permissions.hpp"
 #include "node/platform/units.hpp"
 #include "node/server/config/dev_chain.hpp"
@@ -139,8 +140,11 @@ Result<ledger::SecretKey> find_or_make_key(const QuickstartFlags& flags, KeyOpti
     return key;
 }
 
-Status<> test_machine(const AgentOptions& options, bool wants_gpu) {
-    const std::vector<doctor::Check> checks = doctor::examine(doctor::question_of(options, wants_gpu));
+Status<> test_machine(const AgentOptions& options, bool wants_gpu,
+                      const std::optional<doctor::Reachability>& answered) {
+    doctor::Question question = doctor::question_of(options, wants_gpu);
+    question.answered = answered;
+    const std::vector<doctor::Check> checks = doctor::examine(question);
     std::string names;
     for (const doctor::Check& check : checks) {
         if (check.grade == doctor::Grade::pass)
@@ -350,6 +354,11 @@ std::string_view word_of(std::string_view words, std::size_t index) {
 Result<ledger::SecretKey> prepare_agent(AgentRole role, const QuickstartFlags& flags, const KeyOptions& options,
                                         AgentOptions& agent, bool wants_gpu) {
     RETRACE_TRY(key, find_or_make_key(flags, options, agent.data_dir));
+    std::optional<doctor::Reachability> answered;
+    if (flags.finds_endpoint) {
+        RETRACE_TRY(found, take_endpoint(agent));
+        answered = std::move(found);
+    }
     RETRACE_TRY(earlier, funds_of_earlier(role, key.address(), agent));
     if (earlier) {
         go_on(*earlier, agent);
@@ -360,7 +369,7 @@ Result<ledger::SecretKey> prepare_agent(AgentRole role, const QuickstartFlags& f
     if (flags.skip_checks)
         say(2, "the machine is not tested (--skip-checks)");
     else
-        RETRACE_CHECK(test_machine(agent, wants_gpu));
+        RETRACE_CHECK(test_machine(agent, wants_gpu, answered));
     RETRACE_CHECK(wait_for_coins(role, key.address(), agent));
     say(4, "bonds " + format_coins(agent.stake) + " coins and registers as a " + std::string(name_of(role)));
     return key;

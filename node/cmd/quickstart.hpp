@@ -20,6 +20,7 @@ struct QuickstartFlags {
     bool on = false;
     std::string words_file;  ///< Where a new key's words go instead of the terminal.
     bool skip_checks = false;
+    bool finds_endpoint = false;  ///< Neither --listen nor --endpoint was given.
 
     void add_to(CLI::App& command);
 };

@@ -19,6 +19,7 @@ struct Question {
     std::uint64_t memory = 0;  ///< 0: default_memory().
     bool wants_gpu = false;
     bool agent_runs = false;  ///< The agent has the port: it is asked at its endpoint, and the port is not bound.
+    std::optional<Reachability> answered;  ///< What the node has found: it is not asked again.
 };
 /// The question that an agent with these options has.
 Question question_of(const AgentOptions& options, bool wants_gpu);
@@ -33,6 +34,10 @@ Clock probe_clock(const std::string& url);
 Port probe_port(const Question& question);
 /// Has the node dial the endpoint, for 15 seconds at most. Without a running agent this process answers in its place.
 Reachability probe_reach(const Question& question);
+/// As `probe_reach`, for an agent whose operator names no endpoint: it becomes the address that the node sees this machine
+/// at or, where the node is in the same private network, the one that this machine has there. `endpoint` is empty in the
+/// result if neither is known.
+Reachability find_endpoint(const Question& question);
 /// What is known without asking the node, which was not asked for this reason.
 Reachability unasked(const Question& question, const std::string& why);
 /// The IPv4 or IPv6 address in text form; `unknown` for anything else.

@@ -89,7 +89,8 @@ void ask(RpcClient& client, Reachability& out) {
     ledger::random_bytes(nonce.bytes);
     char digits[8];
     std::snprintf(digits, sizeof digits, "0x%x", out.port);
-    json::array params{digits, to_0x(view(nonce)), out.endpoint};
+    json::array params{digits, to_0x(view(nonce))};
+    if (!out.endpoint.empty()) params.emplace_back(out.endpoint);
     for (const auto end = Clock::now() + kMost; Clock::now() < end; std::this_thread::sleep_for(kAskEvery)) {
         const auto answer = client.call("retrace_dialBack", params);
         if (!answer) {
@@ -138,9 +139,10 @@ Reachability unasked(const Question& question, const std::string& why) {
     return out;
 }
 
-Reachability probe_reach(const Question& question) {
-    Reachability out = unasked(question, {});
-    if (!is_reach_port(out.port, out.tls) || out.reach == Reach::loopback || out.reach == Reach::unknown) return out;
+namespace {
+
+/// Has the node dial, while this process answers in place of an agent that does not run.
+void dial(const Question& question, Reachability& out) {
     FileDescriptor listener;
     if (!question.agent_runs) {
         const Addresses here = resolve(question.listen, std::to_string(question.port), AI_PASSIVE | AI_NUMERICHOST);
@@ -155,6 +157,33 @@ Reachability probe_reach(const Question& question) {
         ask(*client, out);
     else
         out.why_not = client.error().message;
+}
+
+}  // namespace
+
+Reachability probe_reach(const Question& question) {
+    if (question.answered) return *question.answered;
+    Reachability out = unasked(question, {});
+    if (!is_reach_port(out.port, out.tls) || out.reach == Reach::loopback || out.reach == Reach::unknown) return out;
+    dial(question, out);
+    return out;
+}
+
+Reachability find_endpoint(const Question& question) {
+    Reachability out;
+    out.port = question.port;
+    dial(question, out);
+    // The node may say anything.
+    std::string address = reach_of(out.address) == Reach::open ? out.address : std::string();
+    const auto node = parse_url(question.node_url);
+    if (address.empty() && node) {
+        address = source_address(node->host, node->port);
+        if (reach_of(address) != Reach::local) address.clear();
+    }
+    if (address.empty()) return out;
+    out.endpoint = endpoint_at(address, question.port);
+    out.named = {address};
+    out.reach = reach_of(address);
     return out;
 }
 

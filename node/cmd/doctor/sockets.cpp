@@ -45,4 +45,26 @@ bool is_own(const std::string& host) {
     return found && bound(*found, problem);
 }
 
+std::string source_address(const std::string& host, const std::string& port) {
+    const Addresses found = resolve(host, port, 0);
+    if (!found) return {};
+    // Connecting a datagram socket sends nothing: it asks the routing table.
+    const FileDescriptor out(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    auto* const raw = reinterpret_cast<sockaddr*>(&own);
+    if (!out || ::connect(out.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+        ::getsockname(out.get(), raw, &size) != 0)
+        return {};
+    addrinfo as = *found;
+    as.ai_addr = raw;
+    as.ai_addrlen = size;
+    return text_of_address(as);
+}
+
+std::string endpoint_at(const std::string& address, std::uint16_t port) {
+    const bool is_v6 = address.find(':') != std::string::npos;
+    return "http://" + (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
 }  // namespace retrace::node::doctor

@@ -5,6 +5,7 @@
 #include <netdb.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -24,5 +25,11 @@ bool becomes(int socket, short event, std::chrono::milliseconds most);
 std::string text_of_address(const addrinfo& address);
 /// Whether an address of this machine: a socket can be bound to it.
 bool is_own(const std::string& host);
+
+/// The address in digits that this machine sends from to the host, which is not asked; empty: there is no way there.
+std::string source_address(const std::string& host, const std::string& port);
+
+/// "http://ADDRESS:PORT"; an IPv6 address gets its brackets.
+std::string endpoint_at(const std::string& address, std::uint16_t port);
 
 }  // namespace retrace::node::doctor
