@@ -137,10 +137,13 @@ void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
               name(e->solver) + " gives its run back at checkpoint " + std::to_string(e->index) +
                   "; another solver goes on from there when it is final");
     } else if (const auto e = decode_event<contracts::TaskToppedUp>(log)) {
+        const std::string auctions = std::to_string(e->auctions) + (e->auctions == 1 ? " auction" : " auctions") +
+                                     " may follow ones without winners";
         print(height, e->task,
-              (e->amount.is_zero() ? std::string("nothing") : describe_coins(e->amount)) + " more in escrow: at most " +
-                  describe_coins(e->ceiling) + " a segment from the next auction on, and " +
-                  std::to_string(e->auctions) + " auctions may follow ones without winners");
+              e->amount.is_zero()
+                  ? auctions
+                  : describe_coins(e->amount) + " more in escrow: at most " + describe_coins(e->ceiling) +
+                        " a segment from the next auction on, and " + auctions);
     } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
         print(height, e->task, describe_coins(e->amount) + " of the escrow are returned to " + name(e->requester));
     }

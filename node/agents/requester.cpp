@@ -11,6 +11,7 @@
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
 #include "node/agents/delivered_runs.hpp"
+#include "node/agents/explained_task.hpp"
 #include "node/agents/group_receipt.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/run_peers.hpp"
@@ -213,8 +214,32 @@ Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader
     return out;
 }
 
+namespace {
+
+/// What is said when the files of a posted task could not be uploaded.
+std::string upload_failure(ChainReader& chain, std::uint64_t task, const std::string& why) {
+    const std::string id = std::to_string(task);
+    const auto now = explained_task(chain, task);
+    if (!now || !market::is_final(now->state))
+        return "task " + id + " is posted, but " + why + "; go on with `retrace task upload " + id + " FILE`";
+    return "task " + id + " has ended before its files were uploaded (" + std::string(market::slug(now->state)) +
+           "): " + now->why + (now->remedy.empty() ? "" : "; " + now->remedy);
+}
+
+/// Asks for auctions that follow ones without winners. Returns why it could not; empty: it has.
+std::string ask_for_auctions(Submitter& submitter, const PostedTask& posted, const market::Params& params,
+                             std::uint32_t wanted) {
+    const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, params.rounds - 1));
+    if (more == 0) return {};
+    const auto done = submitter.execute("ask for auctions of task " + std::to_string(posted.id),
+                                        contracts::TopUpTask{posted.id, posted.spec.price_ceiling, more});
+    return done ? std::string() : done.error().message;
+}
+
+}  // namespace
+
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
-                             const Progress& progress) {
+                             const Progress& progress, std::uint32_t more_auctions) {
     PostedTask out;
     RpcClient& client = chain.client();
     RETRACE_TRY(spec, spec_of(task, store));
@@ -242,11 +267,9 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
         if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
     }
     if (out.id == 0) return error("the task was posted without an event; is the node of another version?");
-    if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded) {
-        const std::string id = std::to_string(out.id);
-        return error("task " + id + " is posted, but " + uploaded.error().message +
-                     "; go on with `retrace task upload " + id + " FILE`");
-    }
+    if (!task.group) out.one_auction = ask_for_auctions(submitter, out, *params, more_auctions);
+    if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded)
+        return error(upload_failure(chain, out.id, uploaded.error().message));
     return out;
 }
 

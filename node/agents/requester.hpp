@@ -17,6 +17,8 @@ struct PostedTask {
     std::uint64_t id = 0;
     market::TaskSpec spec;
     ledger::U256 escrow;
+    std::string
+        one_auction;  ///< Why no auction follows one without winners although it was asked for; empty: one does.
 };
 
 /// Builds the task's terms: checks its files and computes their roots. Stores the programs and data in `store`.
@@ -39,9 +41,12 @@ struct PostingCall {
 Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader& chain);
 
 /// Posts the task, unless its segments would wait for auditors, and uploads programs and data to the node, which serves
-/// them until settlement. An error after the posting names the task id; `upload_task` then resumes the upload.
+/// them until settlement. An error after the posting names the task id and says why the task has ended, or that
+/// `upload_task` resumes the upload. `more_auctions`: that may follow ones without winners, as many as the chain allows;
+/// a group has one.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
-                             const std::function<void(const ArtifactClient::Progress&)>& progress);
+                             const std::function<void(const ArtifactClient::Progress&)>& progress,
+                             std::uint32_t more_auctions = 0);
 /// Retries an upload that breaks off when the node becomes unreachable, once `client` reaches it again.
 Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client,
                      const std::function<void(const ArtifactClient::Progress&)>& progress);

@@ -10,6 +10,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "market/price_curve.hpp"
+#include "node/agents/explained_task.hpp"
 #include "node/agents/worker_processes.hpp"
 #include "node/cmd/task_follow.hpp"
 #include "node/cmd/task_follow_model.hpp"
@@ -26,9 +27,10 @@ struct TaskSubmitFlags {
     std::string data_dir, file, raise_to, budget;
     std::uint64_t task = 0;
     bool wait = false, allow_unaudited = false;
-    std::uint32_t again = 0;   ///< How often it is posted again if too few solvers bid.
-    std::uint32_t repeat = 1;  ///< How many models are wanted, one after another.
-    std::string model;         ///< Where `follow` keeps the newest model; empty: nowhere.
+    std::uint32_t auctions = 3;  ///< Of one posting, as long as they have no winners.
+    std::uint32_t again = 0;     ///< How often it is posted again if too few solvers bid.
+    std::uint32_t repeat = 1;    ///< How many models are wanted, one after another.
+    std::string model;           ///< Where `follow` keeps the newest model; empty: nowhere.
 };
 
 /// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
@@ -104,9 +106,13 @@ Result<Posted> post_once(const TaskSubmitFlags& flags, const TaskFile& task, con
                           "the next task puts " + describe_coins(call.value) + " in escrow, and --budget has " +
                               describe_coins(left) + " left"};
     }
-    RETRACE_TRY(posted, post_task(task, *store, session.submitter, session.at->chain, show_transfer));
+    RETRACE_TRY(posted,
+                post_task(task, *store, session.submitter, session.at->chain, show_transfer, flags.auctions - 1));
     note_folder(flags, session.chain_id, posted.id);
     std::cerr << "task " << posted.id << " posted, " << describe_coins(posted.escrow) << " in escrow" << std::endl;
+    if (!posted.one_auction.empty())
+        std::cerr << "warning: it has one auction only (" << posted.one_auction << "); `retrace task top-up "
+                  << posted.id << "` asks for more" << std::endl;
     Posted out{posted.id, posted.escrow, {{"task", posted.id}, {"escrow", posted.escrow.to_decimal()}}, {}};
     session.at->add_proven(out.out);
     return out;
@@ -189,6 +195,11 @@ int upload(const Program& program, const TaskSubmitFlags& flags) {
     if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
         spec->init_root != status->spec.init_root || spec->initial_state_root != status->spec.initial_state_root)
         return fail(program, flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
+    if (market::is_final(status->task.state)) {
+        const auto why = explained_task(at.chain, flags.task);
+        return fail(program,
+                    why ? "the task has ended and takes no files. " + explanation_text(*why) : why.error().message);
+    }
     if (const auto done = upload_task(*spec, *opened->store, at.client, show_transfer); !done)
         return fail(program, done.error().message);
     note_folder(flags, *chain_id, flags.task);
@@ -262,6 +273,9 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post_flags->signer.add_to(*post);
     add_store_option(*post, *post_flags);
     CLI::Option* wait = post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
+    post->add_option("--auctions", post_flags->auctions,
+                     "Auctions that a posting has while too few solvers bid; a training in rounds has one (3)")
+        ->check(CLI::Range(1, 1000));
     post->add_option("--again", post_flags->again, "Post it again up to so many times if too few solvers bid (0)")
         ->needs(wait)
         ->check(CLI::Range(0, 1000));

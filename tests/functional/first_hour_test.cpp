@@ -45,13 +45,18 @@ TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
     if (HasFatalFailure()) return;
     const Ran submitted = retrace("task submit " + compile(kTraining) + requester() + store() + " --wait");
     EXPECT_EQ(submitted.status, 1);
-    const auto says_why = AllOf(HasSubstr("nobody bid"), HasSubstr("1 solver without a bid is registered"),
+    const auto says_why = AllOf(HasSubstr("nobody bid in "), HasSubstr("1 solver without a bid is registered"),
                                 HasSubstr("1 with too little free stake (a bid locks "),
                                 HasSubstr("the most that one has free is 2 coins"),
                                 HasSubstr("bond more (`retrace solver --stake`)"), HasSubstr("lower price_ceiling"));
-    EXPECT_THAT(submitted.err, AllOf(HasSubstr("the task ended without a model"), says_why));
-    const Ran again =
-        retrace("task submit " + path("task").string() + requester() + store() + " --wait --again 1 --raise-to 1.5");
+    EXPECT_THAT(submitted.err,
+                AllOf(HasSubstr("the task ended without a model"), says_why, HasSubstr("nobody bid in 3 auctions")));
+    const Ran late = retrace("task upload 1 " + path("task").string() + node() + store());
+    EXPECT_EQ(late.status, 1);
+    EXPECT_THAT(late.err, AllOf(HasSubstr("the task has ended and takes no files"), says_why));
+    const Ran again = retrace("task submit " + path("task").string() + requester() + store() +
+                              " --wait --auctions 1 --again 1 --raise-to 1.5");
+    EXPECT_THAT(again.err, HasSubstr("nobody bid in 1 auction;"));
     EXPECT_THAT(again.err, AllOf(HasSubstr("task 2 posted"), HasSubstr("task 3 posted"),
                                  HasSubstr("posting it again (1 of 1), for at most 1.5 coins a segment")));
     EXPECT_THAT(retrace("task show 1" + node()).out, says_why);
