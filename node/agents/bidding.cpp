@@ -49,6 +49,11 @@ std::string lacks_auditors(const ledger::StateView& state, const market::Params&
 
 }  // namespace
 
+std::string lacks_room(const std::filesystem::path& folder, const DiskSpace& left_free) {
+    const auto fits = check_disk(folder, left_free, 0, "new work");
+    return fits ? std::string() : fits.error().message;
+}
+
 ledger::U256 segment_fees(const ledger::U256& base_fee) {
     using namespace contracts;
     constexpr std::uint64_t kCallBytes = 256, kCalls = 3;
@@ -72,6 +77,7 @@ ledger::U256 Bidding::stake_in_flight_except(std::uint64_t task) const {
 std::string Bidding::unfit(const ledger::StateView& state, const market::Params& params, const market::Task* task,
                            std::uint64_t id, const market::TaskSpec& spec) const {
     if (!options_.only.empty() && !options_.only.contains(id)) return "not among --only";
+    if (!lacking_room_.empty()) return lacking_room_;
     if (!options_.groups && views::is_group(state, id))
         return "it is a training in rounds; take part in them by --groups";
     const auto group = views::group_spec(state, id);

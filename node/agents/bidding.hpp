@@ -11,6 +11,7 @@
 #include "node/agents/reserved_time.hpp"
 #include "node/agents/sealed_bids.hpp"
 #include "node/agents/work_choice.hpp"
+#include "node/artifacts/tensor_files.hpp"
 #include "solver/agent/work.hpp"
 
 namespace retrace::node {
@@ -85,6 +86,8 @@ public:
     std::optional<Unkept> unkept(const ledger::StateView& state, const market::Params& params,
                                  const ledger::U256& base_fee, Immutable& immutable, const solver::SolverView& view,
                                  const ReservedTask& wanted) const;
+    /// Why this machine can take in no new work, as lacks_room says; empty: it can.
+    void set_lacking_room(std::string why) { lacking_room_ = std::move(why); }
     /// Number of bids that are in a block, or may come into one, and have to be revealed while the auction lasts.
     std::size_t to_reveal(const ledger::StateView& state, std::uint64_t height) const;
     /// The last choices, the best first, then the tasks for which it does not bid at any price.
@@ -173,6 +176,7 @@ private:
     ledger::U256 stake_in_flight_except(std::uint64_t task) const;
 
     Options options_;
+    std::string lacking_room_;
     SealedBids sealed_;
     ledger::Address self_;
     Machine machine_;
@@ -194,6 +198,10 @@ private:
     std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.
     std::uint64_t deletion_height_ = 0;
 };
+
+/// Why the artifacts of new work find no room on the disk of the folder, with the remedy; empty: they do.
+std::string lacks_room(const std::filesystem::path& folder,
+                       const DiskSpace& left_free = TensorFiles::Limits{}.left_free);
 
 /// Fees of a solver's calls for one segment at this base fee: its commitment with kCheckpointItems scheduled items, and
 /// its openings.

@@ -330,6 +330,7 @@ void SolverService::on_block(std::uint64_t height) {
     Withheld withheld = withheld_;
     std::vector<FreeSeat> seats;
     std::vector<ReservedTask> reserved;
+    bidding_.set_lacking_room(lacks_room(process_->options().data_dir));
     const auto read = [&] {
         reserved = reserved_tasks(state, process_->address());
         seats = free_seats(state, process_->address(), process_->immutable());

@@ -103,7 +103,14 @@ Result<std::unique_ptr<ArtifactHttpServer>, Failure> ArtifactHttpServer::start(A
     if (!code) impl->acceptor.set_option(tcp::acceptor::reuse_address(true), code);
     if (!code) impl->acceptor.bind(endpoint, code);
     if (!code) impl->acceptor.listen(asio::socket_base::max_listen_connections, code);
-    if (code) return failure(Fault::io, "cannot serve artifacts on " + where + ": " + code.message());
+    if (code) {
+        const bool used = code == asio::error::address_in_use;
+        return failure(Fault::io, "cannot serve artifacts on " + where + ": " + code.message() +
+                                      (used ? "; stop the program that has the port (`ss -ltnp` names it), or name "
+                                              "another one with --port"
+                                            : "; name an address of this machine with --listen, and a port above 1023 "
+                                              "with --port"));
+    }
     impl->accept();
     for (unsigned i = 0; i < std::max(options.threads, 1u); ++i)
         impl->threads.emplace_back([impl = impl.get()] { impl->run(); });

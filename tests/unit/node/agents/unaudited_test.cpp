@@ -113,6 +113,22 @@ TEST_F(Unaudited, ASolverDoesNotBidWhereItIsExcluded) {
     EXPECT_THAT(quote(price).why_not, HasSubstr("may not bid for it again"));
 }
 
+TEST_F(Unaudited, ASolverDoesNotBidWhereItsDiskIsFull) {
+    spec.allow_unaudited = true;
+    const U256 price = U256(100) * U256(kMilliCoin);
+    EXPECT_EQ(lacks_room(folder.path(), {1, 0}), "");
+    const std::string full = lacks_room(folder.path(), {std::uint64_t{1} << 62, 0});
+    EXPECT_THAT(full, testing::AllOf(HasSubstr("does not fit on the disk"),
+                                     HasSubstr("make room on the disk of " + folder.path().string())));
+    Bidding bidding({price, 0, {}}, folder.path() / "bids", self);
+    bidding.set_lacking_room(full);
+    const Quote quoted = bidding.quote(state, params, kLowBaseFee, 1, spec);
+    EXPECT_FALSE(quoted.price);
+    EXPECT_EQ(quoted.why_not, full);
+    bidding.set_lacking_room("");
+    EXPECT_EQ(bidding.quote(state, params, kLowBaseFee, 1, spec).price, price) << "room was made";
+}
+
 TEST_F(Unaudited, ATaskIsNotPostedThatWouldWaitForAuditors) {
     add_verifier(Address{{20}});
     add_verifier(requester);

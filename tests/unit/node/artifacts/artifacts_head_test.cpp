@@ -54,6 +54,18 @@ struct ArtifactHead : ::testing::Test {
     }
 };
 
+TEST_F(ArtifactHead, APortInUseIsNamedWithARemedy) {
+    start({});
+    ArtifactHttpServer::Options same;
+    same.port = http->port();
+    const auto second = ArtifactHttpServer::start(server, same);
+    ASSERT_FALSE(second);
+    const std::string port = std::to_string(http->port());
+    for (const std::string& part : {"127.0.0.1:" + port + ": Address already in use", std::string("`ss -ltnp`"),
+                                    std::string("another one with --port")})
+        EXPECT_NE(second.error().message.find(part), std::string::npos) << second.error().message;
+}
+
 TEST_F(ArtifactHead, ATransferEncodingIsExactlyChunked) {
     start({});
     const std::string second = "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
