@@ -35,6 +35,7 @@ struct AgentStatus {
     std::vector<Duty> duties;
     std::vector<solver::FailedWork> waiting;  ///< Work that failed and will be tried again.
     std::string choices;                      ///< A solver's last choices as choices_json writes them,
+    std::string earlier;                      ///< those before as earlier_json writes them,
     std::string reserved;                     ///< and its reserved time as reserved_json writes it.
     Earnings since_start;
     std::uint64_t problems = 0, pending_calls = 0;

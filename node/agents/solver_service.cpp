@@ -237,12 +237,16 @@ void SolverService::update_machine(std::uint64_t height) {
 }
 
 void SolverService::write_choices(std::uint64_t height) {
-    const std::string text = choices_json(bidding_.choices()), reserved = reserved_json(bidding_.reserved());
-    if (text == choices_ && reserved == reserved_) return;
+    const std::vector<Choice> now = bidding_.choices();
+    history_.update(height, now);
+    const std::string text = choices_json(now), earlier = earlier_json(history_.earlier()),
+                      reserved = reserved_json(bidding_.reserved());
+    if (text == choices_ && earlier == earlier_ && reserved == reserved_) return;
     choices_ = text;
+    earlier_ = earlier;
     reserved_ = reserved;
-    const std::string file =
-        "{\"height\":" + std::to_string(height) + ",\"choices\":" + text + ",\"reserved\":" + reserved + "}\n";
+    const std::string file = "{\"height\":" + std::to_string(height) + ",\"choices\":" + text +
+                             ",\"earlier\":" + earlier + ",\"reserved\":" + reserved + "}\n";
     const auto path = process_->options().data_dir / kChoicesFile;
     if (const auto written = write_durably(path, {view(std::string_view(file))}, 0600); !written)
         spdlog::debug("event=choices_not_written reason=\"{}\"", written.error().message);
@@ -400,6 +404,7 @@ void SolverService::on_block(std::uint64_t height) {
         status.duties = duties_of(view, disputes, reserved_tasks_);
         status.waiting = agent_->waiting();
         status.choices = choices_;
+        status.earlier = earlier_;
         status.reserved = reserved_;
         status.problems = problems_;
         status.draining = draining_;

@@ -108,8 +108,9 @@ private:
     std::uint64_t machine_height_ = 0;          ///< When the time of blocks was measured.
     std::vector<ReservedTask> reserved_tasks_;  ///< Of the last view.
     std::set<std::uint64_t> overlaps_;  ///< Reservations of which was said that they need more than all of its time.
-    std::string choices_, reserved_;    ///< As last written.
-    solver::SolverView view_;           ///< Of the newest block that was read whole.
+    ChoiceHistory history_;
+    std::string choices_, earlier_, reserved_;  ///< As last written.
+    solver::SolverView view_;                   ///< Of the newest block that was read whole.
 };
 
 }  // namespace retrace::node

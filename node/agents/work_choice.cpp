@@ -153,19 +153,48 @@ std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const 
     return out;
 }
 
+void ChoiceHistory::update(std::uint64_t height, const std::vector<Choice>& now) {
+    const auto is_in = [](const std::vector<Choice>& choices, std::uint64_t task) {
+        return std::any_of(choices.begin(), choices.end(), [&](const Choice& one) { return one.task == task; });
+    };
+    std::vector<EarlierChoice> left;
+    for (const Choice& choice : last_)
+        if (!is_in(now, choice.task)) left.push_back({height_, choice});
+    for (EarlierChoice& before : earlier_)
+        if (!is_in(now, before.choice.task) && !is_in(last_, before.choice.task)) left.push_back(std::move(before));
+    if (left.size() > kKept) left.resize(kKept);
+    earlier_ = std::move(left);
+    last_ = now;
+    height_ = height;
+}
+
+namespace {
+
+boost::json::object row_of(const Choice& choice) {
+    boost::json::object out{{"task", choice.task}, {"taken", choice.taken}};
+    const bool priced = choice.profit.hours > 0;
+    const auto number = [&](double value) { return priced ? boost::json::value(value) : boost::json::value(nullptr); };
+    out["coins_per_hour"] = number(choice.profit.per_hour);
+    out["hours"] = number(choice.profit.hours);
+    out["load"] = number(choice.profit.load);
+    out["reason"] = choice.why;
+    return out;
+}
+
+}  // namespace
+
 std::string choices_json(const std::vector<Choice>& choices) {
     boost::json::array out;
-    for (const Choice& choice : choices) {
-        boost::json::object one{{"task", choice.task}, {"taken", choice.taken}};
-        const bool priced = choice.profit.hours > 0;
-        const auto number = [&](double value) {
-            return priced ? boost::json::value(value) : boost::json::value(nullptr);
-        };
-        one["coins_per_hour"] = number(choice.profit.per_hour);
-        one["hours"] = number(choice.profit.hours);
-        one["load"] = number(choice.profit.load);
-        one["reason"] = choice.why;
-        out.push_back(std::move(one));
+    for (const Choice& choice : choices) out.push_back(row_of(choice));
+    return boost::json::serialize(out);
+}
+
+std::string earlier_json(const std::vector<EarlierChoice>& earlier) {
+    boost::json::array out;
+    for (const EarlierChoice& one : earlier) {
+        boost::json::object row = row_of(one.choice);
+        row["height"] = one.height;
+        out.push_back(std::move(row));
     }
     return boost::json::serialize(out);
 }

@@ -101,11 +101,36 @@ struct Room {
 std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const Machine& machine, Room room,
                                 std::optional<double> min_per_hour);
 
-/// The file of an agent's data folder that has its last choices: {"height", "choices", "reserved"}.
+/// A choice about a task that takes no more bids of this solver, and the last height at which it held.
+struct EarlierChoice {
+    std::uint64_t height = 0;
+    Choice choice;
+};
+
+/// Remembers the last choice about each of the newest tasks, since the solver has started: a task leaves the present
+/// ones as soon as a bid for it is in a block, or its bidding ends.
+class ChoiceHistory {
+public:
+    static constexpr std::size_t kKept = 64;
+
+    /// `now`: the choices at this height.
+    void update(std::uint64_t height, const std::vector<Choice>& now);
+    /// The newest first, without the tasks that are chosen from now.
+    const std::vector<EarlierChoice>& earlier() const noexcept { return earlier_; }
+
+private:
+    std::uint64_t height_ = 0;
+    std::vector<Choice> last_;
+    std::vector<EarlierChoice> earlier_;
+};
+
+/// The file of an agent's data folder that has its last choices: {"height", "choices", "earlier", "reserved"}.
 inline constexpr const char* kChoicesFile = "choices.json";
 /// [{"task", "taken", "coins_per_hour", "hours", "load", "reason"}]; the numbers are null for a task that was refused at
 /// any price.
 std::string choices_json(const std::vector<Choice>& choices);
+/// As choices_json, each with its "height".
+std::string earlier_json(const std::vector<EarlierChoice>& earlier);
 /// [{"reservation", "from", "until", "load", "left"}]
 std::string reserved_json(const std::vector<ReservedTime>& reserved);
 

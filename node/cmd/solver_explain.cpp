@@ -28,6 +28,20 @@ void print_line(const std::string& task, bool taken, const std::string& why) {
     std::cout << "task " << task << ": " << (taken ? "bids: " : "no bid: ") << printable(why) << '\n';
 }
 
+/// The rows of a list of choices; rows that are not understood are left out.
+void print_rows(const json::array& rows) {
+    for (const json::value& one : rows) {
+        const json::object* const choice = one.if_object();
+        const json::value* const reason = choice != nullptr ? choice->if_contains("reason") : nullptr;
+        if (reason == nullptr || !reason->is_string() || !choice->contains("task")) continue;
+        const json::value* const taken = choice->if_contains("taken");
+        if (const json::value* const height = choice->if_contains("height"))
+            std::cout << "until block " << json::serialize(*height) << ", ";
+        print_line(json::serialize(choice->at("task")), taken != nullptr && taken->is_bool() && taken->as_bool(),
+                   std::string(reason->as_string()));
+    }
+}
+
 /// What a reserved task keeps, from one entry of the file; entries that are not understood are left out.
 void print_reserved(const json::value& one) {
     const json::object* const kept = one.if_object();
@@ -66,13 +80,11 @@ int explain(const Program& program, const std::string& folder) {
     }
     std::cout << ":\n";
     if (list->as_array().empty()) std::cout << "no task takes bids\n";
-    for (const json::value& one : list->as_array()) {
-        const json::object* const choice = one.if_object();
-        const json::value* const reason = choice != nullptr ? choice->if_contains("reason") : nullptr;
-        if (reason == nullptr || !reason->is_string() || !choice->contains("task")) continue;
-        const json::value* const taken = choice->if_contains("taken");
-        print_line(json::serialize(choice->at("task")), taken != nullptr && taken->is_bool() && taken->as_bool(),
-                   std::string(reason->as_string()));
+    print_rows(list->as_array());
+    const json::value* const earlier = object->if_contains("earlier");
+    if (earlier != nullptr && earlier->is_array() && !earlier->as_array().empty()) {
+        std::cout << "before, the newest first:\n";
+        print_rows(earlier->as_array());
     }
     const json::value* const reserved = object->if_contains("reserved");
     if (reserved != nullptr && reserved->is_array())
@@ -93,7 +105,7 @@ int print_choices(const Program& program, const std::vector<Choice>& choices) {
 }
 
 void add_solver_explain(CLI::App& solver, Program& program) {
-    CLI::App* command = solver.add_subcommand("explain", "Which tasks a running solver last chose, and why");
+    CLI::App* command = solver.add_subcommand("explain", "Which tasks a running solver chose last and before, and why");
     command->footer("");  // Not the frauds of `solver`.
     auto folder = std::make_shared<std::string>(default_data_dir(AgentRole::solver));
     command->add_option("--data-dir", *folder, "The solver's folder (" + *folder + ")");

@@ -90,6 +90,9 @@ TEST_F(Earn, ANewcomerBidsWithinAMinuteAndSaysWhatItEarned) {
     EXPECT_EQ(json::parse(retrace("solver explain --json", home).out).at("choices").is_array(), true);
 
     EXPECT_EQ(say("task follow " + id + node()).at("state").as_string(), "delivering");
+    EXPECT_THAT(retrace("solver explain", home).out,
+                AllOf(HasSubstr("before, the newest first:\nuntil block "), HasSubstr("task " + id + ": bids: ")))
+        << "also when no task takes bids any more";
     say("task accept " + id + requester());
     const Ran stake = retrace("stake show " + self + node());
     EXPECT_THAT(stake.out, HasSubstr("for 6 segments and 0 audits, slashed 0 coins, since block 1"));

@@ -88,6 +88,7 @@ json::object state_json(const AgentIdentity& agent, const AgentStatus& status, c
             {"duties", std::move(duties)},
             {"waiting", std::move(waiting)},
             {"choices", parsed_rows(status.choices)},
+            {"earlier", parsed_rows(status.earlier)},
             {"reserved", parsed_rows(status.reserved)},
             {"problems", status.problems},
             {"pending_calls", status.pending_calls},

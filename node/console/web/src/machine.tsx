@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { coins, count, duration, figure, tame, time } from "./format";
-import { type LogPage, type Machine, Refused, type Sum, ask, takeToken } from "./machine_api";
+import { type Choice, type LogPage, type Machine, Refused, type Sum, ask, takeToken } from "./machine_api";
 import { Coins, ErrorLine, Facts, Panel, Table, Tiles } from "./parts";
 import "./style.css";
 
@@ -121,18 +121,22 @@ function Doing({ of }: { of: Machine }) {
     );
 }
 
-function Choices({ of }: { of: Machine["choices"] }) {
+function Choices({ of }: { of: Machine }) {
+    const none = of.choices.length + of.earlier.length === 0;
+    const row = (one: Choice, when: string) => (
+        <tr key={`${one.task} ${when}`}>
+            <td>{taskName(one.task)}</td>
+            <td>{when}</td>
+            <td>{one.taken ? "yes" : "no"}</td>
+            <td class="num">{one.coins_per_hour === null ? "–" : figure(one.coins_per_hour)}</td>
+            <td>{tame(one.reason, 300)}</td>
+        </tr>
+    );
     return (
         <Panel title="Choices" aside="the same as retrace solver explain">
-            <Table label="Choices" head={[["task"], ["bids"], ["coins an hour", "num"], ["why"]]} empty={of.length === 0 && "no task takes bids"}>
-                {of.map((one) => (
-                    <tr key={one.task}>
-                        <td>{taskName(one.task)}</td>
-                        <td>{one.taken ? "yes" : "no"}</td>
-                        <td class="num">{one.coins_per_hour === null ? "–" : figure(one.coins_per_hour)}</td>
-                        <td>{tame(one.reason, 300)}</td>
-                    </tr>
-                ))}
+            <Table label="Choices" head={[["task"], ["when"], ["bids"], ["coins an hour", "num"], ["why"]]} empty={none && "no task takes bids"}>
+                {of.choices.map((one) => row(one, "now"))}
+                {of.earlier.map((one) => row(one, `until block ${one.height}`))}
             </Table>
         </Panel>
     );
@@ -313,7 +317,7 @@ function App() {
                         <Earned of={machine} />
                         <Doing of={machine} />
                         <Reserved of={machine} />
-                        {machine.role === "solver" && <Choices of={machine.choices} />}
+                        {machine.role === "solver" && <Choices of={machine} />}
                         <SelfTest of={machine.self_test} token={token} />
                         <Log token={token} />
                         <Stop of={machine} token={token} />

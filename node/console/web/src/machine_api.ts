@@ -16,6 +16,13 @@ export interface Check {
     why: string;
     remedy: string;
 }
+export interface Choice {
+    task: number;
+    taken: boolean;
+    coins_per_hour: number | null;
+    reason: string;
+}
+
 export interface Machine {
     role: string;
     node: string;
@@ -28,7 +35,9 @@ export interface Machine {
     waiting: { task: number; what: string; why: string; attempts: number; next: number; due: number }[];
     /** Time that is kept for tasks of others; `load` and `left` are shares of the machine's time. */
     reserved: { reservation: number; from: number; until: number; load: number; left: number }[];
-    choices: { task: number; taken: boolean; coins_per_hour: number | null; reason: string }[];
+    choices: Choice[];
+    /** Of tasks that take no more of its bids, the newest first, each with the last block at which it held. */
+    earlier: (Choice & { height: number })[];
     problems: number;
     pending_calls: number;
     fees_since_start: string;

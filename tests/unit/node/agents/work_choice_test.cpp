@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <cmath>
 #include <limits>
 
@@ -179,6 +180,30 @@ TEST(WorkChoice, ASmallTaskFitsBesideALargeOne) {
     EXPECT_TRUE(choices[0].taken);
     EXPECT_FALSE(choices[1].taken);
     EXPECT_TRUE(choices[2].taken);
+}
+
+TEST(WorkChoice, TheChoiceAboutATaskIsKeptWhenItTakesNoMoreBids) {
+    ChoiceHistory history;
+    history.update(10, {{1, true, {}, "best", 0}, {2, false, {}, "too cheap", 0}});
+    EXPECT_TRUE(history.earlier().empty());
+    history.update(11, {{2, false, {}, "no room", 0}});
+    history.update(12, {});
+    ASSERT_EQ(history.earlier().size(), 2U);
+    EXPECT_EQ(history.earlier()[0].choice.task, 2U) << "the newest first";
+    EXPECT_EQ(history.earlier()[0].choice.why, "no room") << "its last reason";
+    EXPECT_EQ(history.earlier()[0].height, 11U);
+    EXPECT_TRUE(history.earlier()[1].choice.taken);
+    EXPECT_EQ(history.earlier()[1].height, 10U);
+    history.update(13, {{1, false, {}, "the second auction", 0}});
+    EXPECT_EQ(history.earlier().size(), 1U) << "it is chosen from again";
+    history.update(14, {});
+    ASSERT_EQ(history.earlier().size(), 2U);
+    EXPECT_EQ(history.earlier()[0].choice.why, "the second auction");
+    for (std::uint64_t task = 100; task < 100 + 2 * ChoiceHistory::kKept; ++task)
+        history.update(task, {{task, false, {}, "", 0}});
+    EXPECT_EQ(history.earlier().size(), ChoiceHistory::kKept);
+    const auto rows = boost::json::parse(earlier_json(history.earlier())).as_array();
+    EXPECT_EQ(rows.at(0).at("height"), 100 + 2 * ChoiceHistory::kKept - 2);
 }
 
 TEST(WorkChoice, ConvertsCoins) {

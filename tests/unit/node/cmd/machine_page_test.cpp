@@ -177,6 +177,7 @@ TEST_F(MachinePage, TellsWhatTheAgentDoes) {
     status.work = {"train task 3 to checkpoint 7", "answer"};
     status.duties = {{"checkpoint 7 of 9", 3, 40}, {"waits", 3, 0}};
     status.choices = R"([{"task":3,"taken":false,"reason":"<script>alert(1)</script>"}])";
+    status.earlier = R"([{"task":2,"taken":true,"reason":"it brings most","height":40}])";
     status.reserved = R"([{"reservation":4,"from":50,"until":90,"load":0.5,"left":0.5}])";
     board->set(status);
     facts.stake.bonded = ledger::U256(16);
@@ -187,6 +188,7 @@ TEST_F(MachinePage, TellsWhatTheAgentDoes) {
     EXPECT_EQ(state.at("work").as_array().size(), 2U);
     EXPECT_EQ(state.at("duties").at(0).at("due").to_number<int>(), 40);
     EXPECT_EQ(state.at("choices").at(0).at("reason").as_string(), "<script>alert(1)</script>");
+    EXPECT_EQ(state.at("earlier").at(0).at("height"), 40);
     EXPECT_EQ(state.at("reserved").at(0).at("reservation").to_number<int>(), 4);
     EXPECT_EQ(state.at("ledger").at("bonded").as_string(), "0x10");
     EXPECT_EQ(state.at("self_test").at("running").as_bool(), false);
