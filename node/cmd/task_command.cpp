@@ -27,6 +27,12 @@ std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain
     return requester_folder(data_dir) / "tasks" / (std::to_string(chain_id) + "-" + std::to_string(task));
 }
 
+std::filesystem::path task_log(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task) {
+    std::filesystem::path out = task_note(data_dir, chain_id, task);
+    out += ".log";
+    return out;
+}
+
 std::optional<TaskFile> compiled_task(const std::string& named, const std::string& data_dir, std::uint64_t chain_id,
                                       std::uint64_t id) {
     std::string folder = named;
@@ -81,6 +87,7 @@ void add_task(CLI::App& app, Program& program) {
     add_task_submit(*task, program);
     add_task_show(*task, program);
     add_task_explain(*task, program);
+    add_task_log(*task, program);
     add_task_challenge(*task, program);
     add_task_statement(*task, program);
     add_task_fetch(*task, program);

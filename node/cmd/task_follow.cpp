@@ -52,10 +52,11 @@ bool is_explained(const std::string& line) {
 /// Tells the events and explanations of one task.
 class Narrator {
 public:
-    Narrator(const Program& program, ChainSession& at, std::uint64_t task, std::uint64_t after)
+    Narrator(const Program& program, ChainSession& at, std::uint64_t task, std::uint64_t after, TaskLog* log)
         : program_(program),
           at_(at),
           task_(task),
+          log_(log),
           events_(
               {}, [this](std::uint64_t height, std::uint64_t of, const std::string& line) { event(height, of, line); },
               after) {}
@@ -81,8 +82,14 @@ public:
 
 private:
     void event(std::uint64_t height, std::uint64_t of, const std::string& line) {
-        if (of != task_ || is_explained(line)) return;
+        if (of != task_) return;
         const std::string text = printable(line);
+        if (log_ != nullptr)
+            if (const auto kept = log_->add(height, text); !kept) {
+                std::cerr << "warning: " << kept.error().message << std::endl;
+                log_ = nullptr;
+            }
+        if (is_explained(line)) return;
         std::cerr << "block " << height << "  " << text << std::endl;
         if (program_.json)
             std::cout << json::serialize(json::object{{"task", task_}, {"height", height}, {"event", text}})
@@ -108,6 +115,7 @@ private:
     const Program& program_;
     ChainSession& at_;
     std::uint64_t task_;
+    TaskLog* log_;
     EventLog events_;
     std::optional<TaskExplanation> told_;
     Clock::time_point last_told_, next_look_;
@@ -137,9 +145,9 @@ std::string explanation_text(const TaskExplanation& why) {
 }
 
 Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task,
-                                    const std::function<void(const TaskStatus&)>& on_block) {
+                                    const std::function<void(const TaskStatus&)>& on_block, TaskLog* log) {
     RETRACE_TRY(first, task_status(at.chain, task));
-    Narrator narrator(program, at, task, first.task.posted_height == 0 ? 0 : first.task.posted_height - 1);
+    Narrator narrator(program, at, task, first.task.posted_height == 0 ? 0 : first.task.posted_height - 1, log);
     RETRACE_CHECK(wait_for_delivery(at.chain, task, [&](const TaskStatus& now) {
         narrator.block(now);
         if (on_block) on_block(now);

@@ -2,6 +2,7 @@
 // Tells what happens to a task, until its model is ready or it has ended.
 #pragma once
 
+#include "node/cmd/task_log.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/explain/task_reason.hpp"
 
@@ -13,8 +14,9 @@ std::string explanation_text(const TaskExplanation& why);
 
 /// Waits until the task's model is ready or it has ended, also across restarts of the node. Each event is told once:
 /// as a line on standard error, and with --json as an object in a line of its own on standard output. If the node's
-/// answers are proved, its events, which are not, are left out. `on_block` is called at each new height.
+/// answers are proved, its events, which are not, are left out. `on_block` is called at each new height. Events are kept
+/// in `log` too, unless it is nullptr.
 Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task,
-                                    const std::function<void(const TaskStatus&)>& on_block = {});
+                                    const std::function<void(const TaskStatus&)>& on_block, TaskLog* log);
 
 }  // namespace retrace::node::cli

@@ -15,6 +15,8 @@ std::string describe_auditors(std::size_t possible, const TaskFile& task);
 std::filesystem::path requester_folder(const std::string& data_dir);
 /// Returns the file that records from which folder a task was submitted.
 std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task);
+/// Returns the file that has what happened to a task (TaskLog).
+std::filesystem::path task_log(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task);
 /// Loads the compiled task: from the named folder, or from the one that it was submitted from, if that still exists.
 std::optional<TaskFile> compiled_task(const std::string& folder, const std::string& data_dir, std::uint64_t chain_id,
                                       std::uint64_t task);
@@ -35,6 +37,7 @@ void add_task_decide(CLI::App& task, Program& program);
 void add_task_plan(CLI::App& task, Program& program);
 void add_task_show(CLI::App& task, Program& program);  ///< show, list, cancel, accept, odds
 void add_task_explain(CLI::App& task, Program& program);
+void add_task_log(CLI::App& task, Program& program);
 void add_task_challenge(CLI::App& task, Program& program);
 void add_task_statement(CLI::App& task, Program& program);
 

@@ -50,7 +50,10 @@ Result<TaskExplanation> wait_for_end(const Program& program, const TaskSubmitFla
                                      std::uint64_t task, json::object& out,
                                      const std::function<void(const TaskStatus&)>& on_block = {}) {
     flags.signer.chain.node.wait_longer(at.client);
-    RETRACE_TRY(end, follow_task(program, at, task, on_block));
+    const auto chain_id = at.chain.chain_id();
+    std::optional<TaskLog> log;
+    if (chain_id) log.emplace(task_log(flags.data_dir, *chain_id, task));
+    RETRACE_TRY(end, follow_task(program, at, task, on_block, log ? &*log : nullptr));
     out["state"] = std::string(market::slug(end.state));
     at.add_proven(out);
     return end;

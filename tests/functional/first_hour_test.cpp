@@ -132,6 +132,15 @@ TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
                 Not(HasSubstr("NOT AUDITED")));
     say("task accept " + number + requester());
 
+    const std::string log = "task log " + number + store();
+    const auto has_all = AllOf(HasSubstr("has bid; the price is sealed"), HasSubstr("got the same bits"),
+                               HasSubstr("delivering"), HasSubstr("settled"));
+    EXPECT_THAT(retrace(log + node()).out, has_all) << "also what came after `follow` had ended";
+    const Ran alone = retrace(log + " --node http://127.0.0.1:1 --timeout 1");
+    EXPECT_EQ(alone.status, 0) << alone.err;
+    EXPECT_THAT(alone.out, has_all) << "without a node";
+    EXPECT_EQ(retrace("task log 77" + store() + " --node http://127.0.0.1:1 --timeout 1").status, 1);
+
     const json::object statement = say("task statement " + number + node());
     EXPECT_TRUE(statement.at("adds_up").as_bool());
     EXPECT_EQ(statement.at("held"), "0");

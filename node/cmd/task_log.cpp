@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// retrace task log
+#include "node/cmd/task_log.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <iostream>
+
+#include "node/agents/event_log.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/platform/printable.hpp"
+#include "node/platform/strict_json.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+std::optional<TaskLog::Line> line_of(const std::string& text) {
+    const auto parsed = parse_json(view(std::string_view(text)), "a line");
+    const json::object* const object = parsed ? parsed->if_object() : nullptr;
+    const json::value* const height = object != nullptr ? object->if_contains("height") : nullptr;
+    const json::value* const event = object != nullptr ? object->if_contains("event") : nullptr;
+    if (height == nullptr || !height->is_int64() || height->as_int64() < 0 || event == nullptr || !event->is_string())
+        return std::nullopt;
+    return TaskLog::Line{static_cast<std::uint64_t>(height->as_int64()), printable(std::string(event->as_string()))};
+}
+
+/// The oldest block of which the node tells the events; 0 if it does not say.
+std::uint64_t oldest_block(RpcClient& client) {
+    const auto status = client.call("retrace_status", json::array{});
+    const json::object* const object = status ? status->if_object() : nullptr;
+    const json::value* const oldest = object != nullptr ? object->if_contains("oldest_block") : nullptr;
+    if (oldest == nullptr || !oldest->is_number()) return 0;
+    return oldest->to_number<std::uint64_t>();
+}
+
+struct LogFlags {
+    ChainOptions chain;
+    std::string data_dir;
+    std::uint64_t task = 0;
+};
+
+/// Adds the events that the node has. Returns what the reader has to know about it; empty: nothing is missing.
+Result<std::string> add_events(ChainSession& at, std::uint64_t task, TaskLog& log) {
+    const auto status = task_status(at.chain, task);
+    if (!status) return error(status.error().message);
+    if (at.chain.proves()) return std::string("events are not proved: those are shown that were kept before");
+    const std::uint64_t posted = status->task.posted_height, oldest = oldest_block(at.client);
+    Status<> kept = Unit{};
+    EventLog events(
+        {},
+        [&](std::uint64_t height, std::uint64_t of, const std::string& line) {
+            if (of == task && kept) kept = log.add(height, printable(line));
+        },
+        std::max(posted, oldest) - (std::max(posted, oldest) == 0 ? 0 : 1));
+    const auto read = events.advance(at.client);
+    RETRACE_CHECK(kept);
+    if (!read) return "the node does not tell the events: " + read.error().message;
+    if (oldest <= posted) return std::string();
+    return "the node keeps no blocks before " + std::to_string(oldest) +
+           ": of the events before, those are shown that `retrace task follow` or this command has seen";
+}
+
+/// The log that the folder has of a task when the node cannot be asked for its chain.
+Result<fs::path> kept_log(const std::string& data_dir, std::uint64_t task, const std::string& why) {
+    const std::string ending = "-" + std::to_string(task) + ".log";
+    std::vector<fs::path> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(requester_folder(data_dir) / "tasks", ignored))
+        if (entry.path().filename().string().ends_with(ending)) found.push_back(entry.path());
+    if (found.size() == 1) return found.front();
+    return error(why + (found.empty() ? "; no log of task " + std::to_string(task) + " is kept here"
+                                      : "; logs of this number are kept of several chains"));
+}
+
+int show(const Program& program, const LogFlags& flags) {
+    const auto at = flags.chain.open();
+    const auto chain_id = at ? (*at)->chain.chain_id() : Result<std::uint64_t, RpcFailure>(Unexpected{RpcFailure{}});
+    std::string missing;
+    std::optional<TaskLog> log;
+    if (at && chain_id) {
+        log.emplace(task_log(flags.data_dir, *chain_id, flags.task));
+        const auto added = add_events(**at, flags.task, *log);
+        if (!added && log->lines().empty()) return fail(program, added.error().message);
+        missing = added ? *added : added.error().message;
+    } else {
+        missing = at ? chain_id.error().message : at.error().message;
+        const auto file = kept_log(flags.data_dir, flags.task, missing);
+        if (!file) return fail(program, file.error().message);
+        log.emplace(*file);
+    }
+    for (const TaskLog::Line& line : log->lines())
+        if (program.json)
+            std::cout << json::serialize(
+                             json::object{{"task", flags.task}, {"height", line.height}, {"event", line.text}})
+                      << '\n';
+        else
+            std::cout << "block " << line.height << "  " << line.text << '\n';
+    if (!missing.empty()) std::cerr << "note: " << missing << std::endl;
+    return kDone;
+}
+
+}  // namespace
+
+TaskLog::TaskLog(fs::path file) : file_(std::move(file)) {
+    std::ifstream in(file_);
+    for (std::string text; lines_.size() < kLinesMax && std::getline(in, text);)
+        if (auto line = line_of(text)) lines_.push_back(std::move(*line));
+    std::stable_sort(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) { return a.height < b.height; });
+}
+
+Status<> TaskLog::add(std::uint64_t height, const std::string& text) {
+    const Line line{height, text};
+    const auto above = std::upper_bound(lines_.begin(), lines_.end(), height,
+                                        [](std::uint64_t at, const Line& one) { return at < one.height; });
+    for (auto before = above; before != lines_.begin() && std::prev(before)->height == height; --before)
+        if (*std::prev(before) == line) return Unit{};
+    if (lines_.size() >= kLinesMax) return Unit{};
+    std::error_code ignored;
+    fs::create_directories(file_.parent_path(), ignored);
+    std::ofstream out(file_, std::ios::app);
+    out << json::serialize(json::object{{"height", height}, {"event", text}}) << '\n';
+    if (!out.flush()) return error(file_.string() + " cannot be written");
+    lines_.insert(above, line);
+    return Unit{};
+}
+
+void add_task_log(CLI::App& parent, Program& program) {
+    CLI::App* command = parent.add_subcommand("log", "Tell what happened to a task, also when it is long over");
+    auto flags = std::make_shared<LogFlags>();
+    command->add_option("ID", flags->task, "Task")->required();
+    flags->chain.add_to(*command);
+    command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
+    add_json(*command, program);
+    command->callback([&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
+}
+
+}  // namespace retrace::node::cli

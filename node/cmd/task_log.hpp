@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What happened to a task, kept in the requester's folder: it can be read when the node has forgotten the blocks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "merkle/base/result.hpp"
+
+namespace retrace::node::cli {
+
+class TaskLog {
+public:
+    struct Line {
+        std::uint64_t height = 0;
+        std::string text;
+        bool operator==(const Line&) const = default;
+    };
+    static constexpr std::size_t kLinesMax = 100'000;  ///< Later ones are not kept.
+
+    /// Reads the file, if there is one. Lines that are not understood are left out.
+    explicit TaskLog(std::filesystem::path file);
+
+    /// Keeps the line unless it is there. An Error if it cannot be written.
+    Status<> add(std::uint64_t height, const std::string& text);
+    /// By height, those of one block in the order in which they were added.
+    const std::vector<Line>& lines() const noexcept { return lines_; }
+
+private:
+    std::filesystem::path file_;
+    std::vector<Line> lines_;
+};
+
+}  // namespace retrace::node::cli
