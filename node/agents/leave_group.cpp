@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
 
 namespace retrace::node {
