@@ -2,12 +2,14 @@
 #include "node/agents/statement.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "contracts/calls/encode.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
+#include "node/agents/kept_blocks.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/json_values.hpp"
 
@@ -41,9 +43,16 @@ Result<Payment> payment_of(RpcClient& client, const Hash32& tx) {
 
 class Reader {
 public:
-    /// `reservation`: by which the task began.
-    Reader(RpcClient& client, const market::Task& task, std::optional<market::Reservation> reservation)
-        : client_(client), task_(task.id), requester_(task.requester), reservation_(std::move(reservation)) {}
+    using FindAudit = std::function<std::optional<market::Audit>(std::uint64_t)>;
+    /// `reservation`: by which the task began. `find_audit` is asked for audits that were drawn in blocks that are not
+    /// kept.
+    Reader(RpcClient& client, const market::Task& task, std::optional<market::Reservation> reservation,
+           FindAudit find_audit)
+        : client_(client),
+          task_(task.id),
+          requester_(task.requester),
+          reservation_(std::move(reservation)),
+          find_audit_(std::move(find_audit)) {}
 
     Status<> take(const PlacedLog& placed) {
         const ledger::Log& log = placed.log;
@@ -64,12 +73,11 @@ public:
             if (e->task == task_)
                 out_.push_back({placed.height, Kind::segments, e->solver, e->amount, e->run, e->first, e->count});
         } else if (const auto e = decode_event<contracts::AuditorsDrawn>(log)) {
-            if (e->task == task_) segment_of_audit_[e->audit] = {e->run, e->segment};
+            audits_[e->audit] = {e->task, e->run, e->segment};
         } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
-            const auto audit = segment_of_audit_.find(e->audit);
-            if (audit != segment_of_audit_.end())
-                out_.push_back(
-                    {placed.height, Kind::audit, e->auditor, e->amount, audit->second.first, audit->second.second, 1});
+            const Audited& audited = audited_by(e->audit);
+            if (audited.task == task_)
+                out_.push_back({placed.height, Kind::audit, e->auditor, e->amount, audited.run, audited.segment, 1});
         } else if (const auto e = decode_event<contracts::PlacePaid>(log)) {
             // What a bid burns for its place did not come from the escrow.
             if (e->task == task_ && e->party == requester_)
@@ -82,6 +90,18 @@ public:
     std::vector<StatementLine> lines() { return std::move(out_); }
 
 private:
+    struct Audited {
+        std::uint64_t task = 0;
+        std::uint32_t run = 0;
+        std::uint64_t segment = 0;
+    };
+    const Audited& audited_by(std::uint64_t audit) {
+        const auto [at, is_new] = audits_.try_emplace(audit);
+        if (is_new) {
+            if (const auto found = find_audit_(audit)) at->second = {found->task, found->run, found->segment};
+        }
+        return at->second;
+    }
     void deposit_moved(std::uint64_t height, market::ReservationState to) {
         std::optional<Kind> kind;
         if (to == market::ReservationState::begun) kind = Kind::reserved;
@@ -105,8 +125,9 @@ private:
     std::uint64_t task_;
     ledger::Address requester_;
     std::optional<market::Reservation> reservation_;
+    FindAudit find_audit_;
     std::vector<StatementLine> out_;
-    std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> segment_of_audit_;
+    std::map<std::uint64_t, Audited> audits_;
 };
 
 /// The logs of the contracts in which a task's coins move, in the order of their blocks.
@@ -157,17 +178,30 @@ Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
     });
     if (state.failure()) return error(state.failure()->message);
     if (!task) return error("there is no task " + std::to_string(id));
-    RETRACE_TRY(logs, money_logs(client, task->posted_height, *height));
-    Reader reader(client, *task, reservation);
-    for (const PlacedLog& placed : logs) RETRACE_CHECK(reader.take(placed));
+    const auto find_audit = [&](std::uint64_t audit) {
+        std::optional<market::Audit> found;
+        state.read([&] { found = contracts::views::audit(state, audit); });
+        return found;
+    };
     Statement out;
     out.task = id;
     out.height = *height;
     out.requester = task->requester;
-    out.lines = reader.lines();
+    RETRACE_TRY(from, read_kept(client, task->posted_height, [&](std::uint64_t first) -> Status<> {
+                    RETRACE_TRY(logs, money_logs(client, first, *height));
+                    Reader reader(client, *task, reservation, find_audit);
+                    for (const PlacedLog& placed : logs) RETRACE_CHECK(reader.take(placed));
+                    out.lines = reader.lines();
+                    return Unit{};
+                }));
+    if (state.failure()) return error(state.failure()->message);
+    out.from = from;
+    out.whole = from == task->posted_height;
     out.held = task->escrow + task->audit_budget + place.value_or(market::Place{}).deposit;
     if (reservation && market::holds_deposit(reservation->state)) out.held += reservation->deposit;
     for (const StatementLine& line : out.lines) (line.in() ? out.paid_in : out.paid_out) += line.amount;
+    const ledger::U256 gone = out.paid_out + out.held;
+    if (!out.whole && gone > out.paid_in) out.brought_forward = gone - out.paid_in;
     return out;
 }
 

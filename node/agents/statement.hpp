@@ -42,16 +42,20 @@ std::string_view slug(StatementLine::Kind kind) noexcept;
 
 struct Statement {
     std::uint64_t task = 0, height = 0;
+    std::uint64_t from = 0;  ///< First block that was read: the posting, or the oldest that the node keeps.
+    bool whole = true;       ///< Whether that is the posting.
+    /// What the escrow held before `from`; zero if whole. Computed from the other sums, so nothing checks it.
+    ledger::U256 brought_forward;
     ledger::Address requester;
     std::vector<StatementLine> lines;  ///< In the order of their blocks.
     ledger::U256 paid_in, paid_out;
     ledger::U256 held;  ///< Still in the escrow, for segments, audits and the rent of a place; and the deposit of a
                         ///< reservation whose solver has yet to take the task.
-    bool adds_up() const { return paid_in == paid_out + held; }
+    bool adds_up() const { return brought_forward + paid_in == paid_out + held; }
 };
 
-/// Reads the movements from the events and transactions since the posting, as the node tells them, and what is held
-/// from its newest state.
+/// Reads the movements from the events and transactions since the posting, as far as the node keeps their blocks and as
+/// it tells them, and what is held from its newest state.
 Result<Statement> task_statement(RpcClient& client, std::uint64_t task);
 
 }  // namespace retrace::node

@@ -69,6 +69,9 @@ json::object json_of(const Statement& statement) {
                                      {"auctions", line.auctions}});
     return {{"task", statement.task},
             {"height", statement.height},
+            {"from", statement.from},
+            {"whole", statement.whole},
+            {"brought_forward", statement.brought_forward.to_decimal()},
             {"requester", ledger::to_checksum(statement.requester)},
             {"lines", std::move(lines)},
             {"paid_in", statement.paid_in.to_decimal()},
@@ -79,6 +82,9 @@ json::object json_of(const Statement& statement) {
 
 void print_csv(const Statement& statement) {
     std::cout << "height,kind,party,in_wei,out_wei,run,first_segment,segments\n";
+    if (!statement.whole)
+        std::cout << statement.from << ",brought_forward," << ledger::to_checksum(statement.requester) << ','
+                  << statement.brought_forward.to_decimal() << ",0,0,0,0\n";
     for (const StatementLine& line : statement.lines)
         std::cout << line.height << ',' << slug(line.kind) << ',' << ledger::to_checksum(line.party) << ','
                   << (line.in() ? line.amount.to_decimal() : "0") << ',' << (line.in() ? "0" : line.amount.to_decimal())
@@ -99,13 +105,22 @@ int run_statement(const Program& program, const StatementFlags& flags) {
     } else if (flags.csv) {
         print_csv(*statement);
     } else {
+        if (!statement->whole)
+            std::cout << "block " << statement->from << "  +" << describe_coins(statement->brought_forward)
+                      << " brought forward\n";
         for (const StatementLine& line : statement->lines)
             std::cout << "block " << line.height << "  "
                       << (line.amount.is_zero() ? "" : (line.in() ? "+" : "-") + describe_coins(line.amount) + " ")
                       << words_of(line) << '\n';
-        std::cout << "in " << with_fiat(statement->paid_in, *fiat) << ", out " << with_fiat(statement->paid_out, *fiat)
-                  << ", held " << with_fiat(statement->held, *fiat) << " at block " << statement->height << '\n';
+        std::cout << "in " << with_fiat(statement->brought_forward + statement->paid_in, *fiat) << ", out "
+                  << with_fiat(statement->paid_out, *fiat) << ", held " << with_fiat(statement->held, *fiat)
+                  << " at block " << statement->height << '\n';
     }
+    if (!statement->whole)
+        std::cerr
+            << "note: the node keeps no block before " << statement->from
+            << ", so what was brought forward is computed from the rest and nothing checks the sums; ask a node that "
+               "keeps all blocks\n";
     if (!statement->adds_up())
         return fail(program, "the books do not add up: " + statement->paid_in.to_decimal() + " wei were put in, and " +
                                  statement->paid_out.to_decimal() + " wei out with " + statement->held.to_decimal() +

@@ -16,6 +16,7 @@
 #include "contracts/calls/encode.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "node/agents/kept_blocks.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/fiat.hpp"
 #include "node/cmd/options.hpp"
@@ -277,14 +278,20 @@ Status<> read_income(RpcClient& client, const ledger::Address& address, std::uin
 struct History {
     std::uint64_t from = 0, to = 0;  ///< Blocks, both included.
     std::vector<HistoryLine> lines;
+    bool whole = true;  ///< The node keeps all the blocks that were asked for.
 };
 
 Result<History> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
     const auto tip = client.height();
     if (!tip) return failed(tip.error());
-    History out{*tip >= blocks ? *tip - blocks + 1 : 0, *tip, {}};
-    RETRACE_CHECK(read_transactions(client, rpc::data(address), out.from, out.to, out.lines));
-    RETRACE_CHECK(read_income(client, address, out.from, out.to, out.lines));
+    History out{*tip >= blocks ? *tip - blocks + 1 : 0, *tip, {}, true};
+    RETRACE_TRY(from, read_kept(client, out.from, [&](std::uint64_t first) -> Status<> {
+                    out.lines.clear();
+                    RETRACE_CHECK(read_income(client, address, first, out.to, out.lines));
+                    return read_transactions(client, rpc::data(address), first, out.to, out.lines);
+                }));
+    out.whole = from == out.from;
+    out.from = from;
     std::stable_sort(out.lines.begin(), out.lines.end(),
                      [](const HistoryLine& a, const HistoryLine& b) { return a.height < b.height; });
     return out;
@@ -369,6 +376,9 @@ int run_history(const Program& program, const AccountOptions& options) {
     if (!client) return fail(program, client.error().message);
     const auto history = read_history(*client, *address, options.blocks);
     if (!history) return fail(program, history.error().message);
+    if (!history->whole)
+        std::cerr << "note: the node keeps no block before " << history->from
+                  << ", so what moved earlier is left out; ask a node that keeps all blocks\n";
     if (program.json) {
         json::array out;
         for (const HistoryLine& line : history->lines) out.push_back(json_of(line));
