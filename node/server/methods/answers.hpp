@@ -224,6 +224,16 @@ struct VerifierAnswer {
     static Names names() { return {"verifier", "info", "stake"}; }
 };
 
+/// A solver on the chain's list, which has 1,024 places.
+struct SolverAnswer {
+    Address solver;
+    market::SolverInfo info;
+    market::Stake stake;
+    std::uint64_t runs = 0;  ///< Open ones.
+    static auto tie(auto& s) { return std::tie(s.solver, s.info, s.stake, s.runs); }
+    static Names names() { return {"solver", "info", "stake", "runs"}; }
+};
+
 struct BeaconAnswer {
     std::uint64_t height = 0;
     std::uint64_t epoch = 0;        ///< Epoch of that height.

@@ -50,6 +50,19 @@ Answer get_verifiers(const Backend& backend, const Params& params, Caller& calle
     return record_json(out);
 }
 
+/// Those beyond the places of the list are left out, because no record of the state names them.
+Answer get_solvers(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(ref, params.block(0));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
+    std::vector<SolverAnswer> out;
+    for (const ledger::Address& solver : views::solvers(*state.view)) {
+        if (auto info = views::solver(*state.view, solver))
+            out.push_back({solver, std::move(*info), views::stake(*state.view, solver),
+                           views::open_runs(*state.view, solver).size()});
+    }
+    return record_json(out);
+}
+
 Answer get_beacon(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(ref, params.block(0));
     RETRACE_TRY(state, state_at(backend, caller, ref));
@@ -80,6 +93,11 @@ void register_retrace_parties(Router& router, const Backend& backend) {
                 {block},
                 "Verifier[]",
                 [&backend](const Params& params, Caller& caller) { return get_verifiers(backend, params, caller); }});
+    router.add({"retrace_solvers",
+                "Solvers whose speed the ledger measures, at most 1,024, in order of address.",
+                {block},
+                "Solver[]",
+                [&backend](const Params& params, Caller& caller) { return get_solvers(backend, params, caller); }});
     router.add({"retrace_beacon",
                 "The newest public randomness.",
                 {block},

@@ -218,6 +218,7 @@ void add_market(json::object& out) {
     out["RetentionPage"] = schema_of<Page<market::Retention>>();
     out["Party"] = schema_of<PartyAnswer>();
     out["Verifier"] = schema_of<VerifierAnswer>();
+    out["Solver"] = schema_of<SolverAnswer>();
     out["Beacon"] = schema_of<BeaconAnswer>();
 }
 

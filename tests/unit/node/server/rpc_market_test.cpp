@@ -2,6 +2,7 @@
 // The retrace_ methods about the market, during an auction.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ledger/crypto/keccak.hpp"
@@ -326,6 +327,14 @@ TEST_F(RpcMarket, ShowsAuditsDisputesReportsAndParties) {
     EXPECT_EQ(party.at("solver").at("endpoint"), "http://solver");
     EXPECT_TRUE(party.at("verifier").is_null());
     EXPECT_EQ(world.result("retrace_verifiers").as_array().size(), 0U);
+    const json::value listed = world.result("retrace_solvers");
+    const auto one = std::find_if(listed.as_array().begin(), listed.as_array().end(),
+                                  [](const json::value& each) { return text(each.at("solver")) == address(1); });
+    ASSERT_NE(one, listed.as_array().end()) << json::serialize(listed);
+    EXPECT_EQ(one->at("info"), party.at("solver"));
+    EXPECT_EQ(one->at("stake"), party.at("stake"));
+    EXPECT_EQ(one->at("runs"), "0x0");
+    EXPECT_THAT(text(world.error("retrace_solvers", {"0x999999"}).at("message")), HasSubstr("header not found"));
     EXPECT_EQ(world.result("retrace_beacon").at("mixedEpoch"), "0x0");
     EXPECT_EQ(world.result("retrace_params").at("bidBlocks"), "0x3");
 }

@@ -162,7 +162,8 @@ void RpcSchema::call_market() {
     call("retrace_explainBids", {"0x1", address(3)});
     for (const char* task : {"0x1", "0x63"}) call("retrace_explainTask", {task});
     call("retrace_party", {address(1)});
-    for (const char* name : {"retrace_params", "retrace_verifiers", "retrace_beacon"}) call(name, {"latest"});
+    for (const char* name : {"retrace_params", "retrace_verifiers", "retrace_solvers", "retrace_beacon"})
+        call(name, {"latest"});
     const json::object slot{{"contract", ledger::to_0x(contracts::address_of(contracts::Contract::market))},
                             {"key", "0x01"}};
     call("retrace_getSlots", {json::array{slot}});
