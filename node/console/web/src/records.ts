@@ -270,6 +270,14 @@ export interface Verifier {
     stake: Stake;
 }
 
+/** One on the chain's list, which has 1,024 places. */
+export interface Solver {
+    solver: string;
+    info: SolverInfo;
+    stake: Stake;
+    runs: string;
+}
+
 export interface Log {
     address: string;
     topics: string[];

@@ -101,7 +101,7 @@ export class NodeLink {
             this.trouble = "";
             this.subscriptions.clear();
             void this.subscribe("newHeads", (head) => this.heads.emit(head as unknown as Head));
-            void this.subscribe("taskProgress", (event) => this.taskEvents.emit(event as unknown as TaskEvent));
+            void this.subscribe("taskProgress", (event) => typeof event === "object" && event !== null && this.taskEvents.emit(event as unknown as TaskEvent));
             for (const { message } of this.waiting.values()) if (!message.includes("eth_subscribe")) socket.send(message);
             this.change("open");
         };

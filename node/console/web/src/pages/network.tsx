@@ -6,21 +6,15 @@ import { Chart } from "../chart";
 import { EventList } from "../events";
 import { big, coins, count, duration, hex, num } from "../format";
 import { contractList, useEvents, useHead, useQuery, useTitle } from "../hooks";
-import { Address, Coins, Panel, Pending, Table, Tiles } from "../parts";
-import type { Contract, Log, Page, Party, Status, Task, TaskSummary, Verifier } from "../records";
-import { type TaskEvent, node } from "../rpc";
+import { type Kept, keptLogs, useTaskEvents } from "../kept";
+import { Address, BlockLink, Coins, Panel, Pending, Table, Tiles } from "../parts";
+import type { Page, Solver, Status, Task, TaskSummary, Verifier } from "../records";
+import { node } from "../rpc";
 import { Reservations } from "./reservations";
 import { TaskTable } from "./tasks";
 
-const kLogBlocks = 100_000; // what the node answers at once
 const kPricesMax = 60;
 const kSolversMax = 50;
-
-/** The events of one kind in the newest blocks. */
-async function newest(contract: Contract, event: string, head: number): Promise<Log[]> {
-    const from = Math.max(0, head - kLogBlocks + 1);
-    return node.call<Log[]>("eth_getLogs", [{ fromBlock: hex(from), address: contract.address, topics: [topicOf(contract, event)] }]);
-}
 
 interface Price {
     height: number;
@@ -28,99 +22,130 @@ interface Price {
     price: number;
 }
 
-/** What winners of auctions are paid for their work, in the order of the blocks. */
-function usePrices(tasks: number, height: number): Price[] | undefined {
-    const [prices, setPrices] = useState<Price[]>();
-    useEffect(() => {
-        let current = true;
-        const read = async () => {
-            const market = contractNamed(await contractList(), "IMarket");
-            if (!market || !height) return;
-            const logs = (await newest(market, "TaskAssigned", height)).slice(-kPricesMax);
-            const out: Price[] = [];
-            const specs = new Map<string, Task | null>();
-            for (const log of logs) {
-                const decoded = eventOf([market], log);
-                const task = log.topics[1] ?? "0x0";
-                if (!specs.has(task)) specs.set(task, await node.call<Task | null>("retrace_task", [hex(BigInt(task))]));
-                const spec = specs.get(task)?.spec;
-                const price = decoded?.arguments.find(([name]) => name === "price")?.[1];
-                if (!spec || typeof price !== "bigint") continue;
-                const work = num(spec.stepCost) * Math.min(num(spec.interval), num(spec.steps));
-                if (work > 0) out.push({ height: num(log.blockNumber), price: (Number(price) / 1e18 / work) * 1e12 });
-            }
-            if (current) setPrices(out);
-        };
-        read().catch(() => current && setPrices([]));
-        return () => {
-            current = false;
-        };
-    }, [tasks, height === 0]);
-    return prices;
+interface Assigned {
+    key: string;
+    height: number;
+    task: string;
+    wei: bigint;
 }
 
-function useSolvers(height: number): { solvers: Party[] | undefined; error: string } {
-    const [solvers, setSolvers] = useState<Party[]>();
+/** Of a task's segment; what a task asks for never changes. */
+const works = new Map<string, number>();
+async function workOf(task: string): Promise<number> {
+    if (!works.has(task)) {
+        const spec = (await node.call<Task | null>("retrace_task", [task]))?.spec;
+        works.set(task, spec ? num(spec.stepCost) * Math.min(num(spec.interval), num(spec.steps)) : NaN);
+    }
+    return works.get(task) as number;
+}
+
+/** The newest assignments among the blocks that the node keeps. */
+async function assignments(head: number): Promise<Kept<Assigned>> {
+    const market = contractNamed(await contractList(), "IMarket");
+    if (!market) return { items: [], from: 0, whole: true };
+    const kept = await keptLogs({ address: market.address, topics: [topicOf(market, "TaskAssigned")] }, head);
+    const items = kept.items.slice(-kPricesMax).flatMap((log) => {
+        const a = Object.fromEntries(eventOf([market], log)?.arguments ?? []) as { [name: string]: unknown };
+        return typeof a.price === "bigint" ? [assigned(num(log.blockNumber), String(a.task), String(a.run), a.price)] : [];
+    });
+    return { ...kept, items };
+}
+const assigned = (height: number, task: string, run: string, wei: bigint): Assigned => ({ key: `${height} ${task} ${run}`, height, task: hex(BigInt(task)), wei });
+
+/** What winners of auctions are paid for their work, in the order of the blocks; new ones as they are assigned. */
+function usePrices(height: number): { prices: Kept<Price> | undefined; error: string } {
+    const [old, setOld] = useState<Kept<Assigned>>();
+    const [fresh, setFresh] = useState<Assigned[]>([]);
+    const [prices, setPrices] = useState<Kept<Price>>();
     const [error, setError] = useState("");
-    const epoch = Math.floor(height / 20);
+    useEffect(
+        () =>
+            node.taskEvents.on(({ event, height: at, arguments: a }) => {
+                if (event === "TaskAssigned" && a) setFresh((before) => [...before, assigned(num(at), hex(big(a.task)), String(num(a.run)), big(a.price))].slice(-kPricesMax));
+            }),
+        [],
+    );
+    const known = height > 0;
     useEffect(() => {
+        if (known) assignments(height).then(setOld, (e: Error) => setError(e.message));
+    }, [known]);
+    useEffect(() => {
+        if (!old) return undefined;
         let current = true;
+        const all = [...new Map([...old.items, ...fresh].map((one) => [one.key, one])).values()].slice(-kPricesMax);
         const read = async () => {
-            const staking = contractNamed(await contractList(), "IStaking");
-            if (!staking || !height) return;
-            const logs = await newest(staking, "SolverRegistered", height);
-            const addresses = [...new Set(logs.map((log) => `0x${log.topics[1]?.slice(26) ?? ""}`).reverse())];
-            const parties = await Promise.all(
-                addresses.slice(0, kSolversMax).map((one) => node.call<Party>("retrace_party", [one])),
-            );
-            if (current) setSolvers(parties.filter((one) => one.solver));
+            const items: Price[] = [];
+            for (const one of all) {
+                const work = await workOf(one.task);
+                if (work > 0) items.push({ height: one.height, price: (Number(one.wei) / 1e18 / work) * 1e12 });
+            }
+            if (current) setPrices({ ...old, items });
         };
         read().catch((e: Error) => current && setError(e.message));
         return () => {
             current = false;
         };
-    }, [epoch]);
-    return { solvers, error };
+    }, [old, fresh]);
+    return { prices, error };
 }
 
-/** Multiply-adds a second, as the ledger measured them. */
-const speed = (capability: unknown) => (num(capability) > 0 ? `${(num(capability) / 1e9).toPrecision(3)} G/s` : "–");
+/** Multiply-adds a block, as the ledger measured them. */
+const speed = (capability: unknown) => (num(capability) > 0 ? `${(num(capability) / 1e9).toPrecision(3)} G/block` : "–");
 
-function Prices({ prices }: { prices: Price[] | undefined }) {
-    if (!prices) return <p class="dim">Loading prices …</p>;
-    if (prices.length === 0) return <p class="dim">No task was assigned yet.</p>;
+function Prices({ height }: { height: number }) {
+    const { prices: kept, error } = usePrices(height);
+    if (!kept) return error ? <Pending error={error} data={undefined} what="prices" /> : <p class="dim">Loading prices …</p>;
+    const prices = kept.items;
+    const older = !kept.whole && <p class="caption">Of the blocks from <BlockLink of={kept.from} /> on: this node keeps no older ones.</p>;
+    if (prices.length === 0)
+        return (
+            <>
+                <p class="dim">{kept.from > 1 ? `No task was assigned from block ${count(kept.from)} on.` : "No task was assigned yet."}</p>
+                {older}
+            </>
+        );
     return (
-        <Chart
-            label="Price of work"
-            x={prices.map((one) => one.height)}
-            xName="block"
-            series={[{ name: "coins per 10¹² multiply-adds", values: prices.map((one) => one.price), points: prices.length < 2, step: true }]}
-            height={190}
-        />
+        <>
+            <Chart
+                label="Price of work"
+                x={prices.map((one) => one.height)}
+                xName="block"
+                series={[{ name: "coins per 10¹² multiply-adds", values: prices.map((one) => one.price), points: prices.length < 2, step: true }]}
+                height={190}
+            />
+            {older}
+        </>
     );
 }
 
 function Solvers({ height }: { height: number }) {
-    const { solvers, error } = useSolvers(height);
-    if (!solvers) return <Pending error={error} data={undefined} what="solvers" />;
+    const { data, error, reload } = useQuery<Solver[]>("retrace_solvers", [], { task: 0 });
+    const epoch = Math.floor(height / 20);
+    // A registration is no event of a task.
+    useEffect(reload, [epoch]);
+    if (!data) return <Pending error={error} data={data} what="solvers" />;
+    const list = [...data].sort((a, b) => num(b.runs) - num(a.runs) || (big(b.stake.bonded) > big(a.stake.bonded) ? 1 : -1));
     return (
-        <Table
-            label="Solvers"
-            head={[["solver"], ["measured speed", "num"], ["staked", "num"], ["locked", "num"], ["settled", "num"], ["faults", "num"], ["runs now", "num"]]}
-            empty={solvers.length === 0 && "No solver has registered in the newest 100 000 blocks."}
-        >
-            {solvers.map((one) => (
-                <tr key={one.address}>
-                    <td><Address of={one.address} /></td>
-                    <td class="num">{speed(one.solver?.capability)}</td>
-                    <td class="num"><Coins of={one.stake.bonded} /></td>
-                    <td class="num"><Coins of={one.stake.locked} /></td>
-                    <td class="num">{count(one.solver?.reputation.settled)}</td>
-                    <td class="num">{count((one.solver?.reputation.faults ?? 0) + (one.solver?.reputation.silences ?? 0))}</td>
-                    <td class="num">{one.openRuns.length}</td>
-                </tr>
-            ))}
-        </Table>
+        <>
+            <Table
+                label="Solvers"
+                head={[["solver"], ["measured speed", "num"], ["staked", "num"], ["locked", "num"], ["settled", "num"], ["faults", "num"], ["runs now", "num"]]}
+                empty={list.length === 0 && "No solver is registered."}
+            >
+                {list.slice(0, kSolversMax).map((one) => (
+                    <tr key={one.solver}>
+                        <td><Address of={one.solver} /></td>
+                        <td class="num">{speed(one.info.capability)}</td>
+                        <td class="num"><Coins of={one.stake.bonded} /></td>
+                        <td class="num"><Coins of={one.stake.locked} /></td>
+                        <td class="num">{count(one.info.reputation.settled)}</td>
+                        <td class="num">{count(one.info.reputation.faults + one.info.reputation.silences)}</td>
+                        <td class="num">{count(one.runs)}</td>
+                    </tr>
+                ))}
+            </Table>
+            {list.length > kSolversMax && <p class="caption">and {count(list.length - kSolversMax)} more</p>}
+        </>
     );
 }
 
@@ -151,10 +176,9 @@ export function NetworkPage() {
     const tasks = useQuery<Page<TaskSummary>>("retrace_tasks", [{ limit: 12 }], { task: 0 });
     const verifiers = useQuery<Verifier[]>("retrace_verifiers", [], { task: 0 });
     const newestTask = num(tasks.data?.items[0]?.id ?? 0) || 0;
-    const recent = useQuery<TaskEvent[]>(newestTask ? "retrace_taskEvents" : null, [hex(newestTask)]);
-    const events = useEvents(60, recent.data);
+    const recent = useTaskEvents(newestTask, num(tasks.data?.items[0]?.postedHeight));
+    const events = useEvents(60, recent.events);
     const height = head ? num(head.number) : (status.data?.height ?? 0);
-    const prices = usePrices(newestTask, height);
     const bonded = verifiers.data?.reduce((sum, one) => sum + big(one.stake.bonded), 0n);
     const now = useNow();
     const made = head ? num(head.timestamp) : status.data?.block_time;
@@ -200,7 +224,7 @@ export function NetworkPage() {
                 </div>
                 <div>
                     <Panel title="Price of work">
-                        <Prices prices={prices} />
+                        <Prices height={height} />
                     </Panel>
                     <Panel title="What happens" aside="live">
                         {events.length === 0 ? <p class="dim">Nothing yet.</p> : <EventList events={events} task label="What happens" />}
