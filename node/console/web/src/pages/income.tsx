@@ -20,8 +20,9 @@ interface Duty {
 
 async function dutiesOf(party: Party): Promise<Duty[]> {
     const runs = party.openRuns.slice(0, 20).map(async ({ task, run }): Promise<Duty> => {
-        const record = (await node.call<Task | null>("retrace_task", [task]))?.runs.find((one) => one.index === run);
-        const next = record ? `, checkpoint ${num(record.nextState)} comes next` : "";
+        const answer = await node.call<Task | null>("retrace_task", [task]);
+        const record = answer?.runs.find((one) => one.index === run);
+        const next = record ? `, ${num(record.nextState) > num(answer?.segments) ? "all checkpoints are committed" : `checkpoint ${num(record.nextState)} comes next`}` : "";
         return { key: `run ${task} ${run}`, what: <>run {run} of <TaskLink of={task} />{next}</>, state: record?.state ?? "–", due: num(record?.deadline ?? 0) };
     });
     const audits = party.openAudits.slice(0, 20).map(async (id): Promise<Duty> => {
