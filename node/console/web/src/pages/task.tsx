@@ -3,101 +3,26 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { DisputeLink, EventList } from "../events";
-import { big, bytes, count, figure, hex, num, tame, words } from "../format";
+import { EventList } from "../events";
+import { big, bytes, count, figure, hex, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
+import { useTaskEvents } from "../kept";
 import { Address, BlockLink, Coins, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
-import type { Bids, Dispute, Page, Run, Segment, Task, TaskExplanation } from "../records";
+import type { Bids, Dispute, Page, Task, TaskExplanation } from "../records";
 import type { TaskEvent } from "../rpc";
 import { Send, useAccount } from "../actions";
 import { GroupPanel } from "./group";
 import { Metrics } from "./metrics";
+import { Money } from "./money";
 import { ReceiptPanel } from "./receipt";
-
-const kSegments = 1000; // in one answer of the node
-
-/** A segment as the strip shows it, the latest of its states. `lost`: a dispute about it convicted the solver. */
-export function segmentState(run: Run, segment: Segment | undefined, index: number, lost: boolean): string {
-    if (!segment) return index < num(run.nextState) - 1 ? "committed" : "pending";
-    if (lost || segment.segment.openDisputes > 0) return "disputed";
-    if (index < num(run.paid)) return "paid";
-    if (index < num(run.clear)) return "final";
-    const state = segment.segment.state;
-    return state === "waiting_draw" ? "committed" : state === "unaudited" ? "not_drawn" : state;
-}
-
-const kKinds: [state: string, meaning: string][] = [
-    ["pending", "not trained yet"],
-    ["committed", "trained, draw awaited"],
-    ["not_drawn", "not drawn for an audit"],
-    ["auditing", "being audited"],
-    ["verified", "auditors got the same bits"],
-    ["final", "final, not paid yet"],
-    ["paid", "paid"],
-    ["disputed", "in dispute, or convicted"],
-];
-
-function Strip({ task, run, disputes }: { task: Task; run: Run; disputes: Dispute[] }) {
-    const total = num(task.segments);
-    const [first, setFirst] = useState(0);
-    const { data, error } = useQuery<Segment[]>("retrace_segments", [task.task.id, hex(run.index), hex(first), hex(kSegments)], { task: num(task.task.id) });
-    const byIndex = useMemo(() => new Map(data?.map((one) => [num(one.index), one])), [data]);
-    const shown = Math.min(kSegments, total - first);
-    const mine = disputes.filter((one) => one.run === run.index);
-    const lost = new Set(mine.filter((one) => one.state === "solver_lost").map((one) => num(one.segment)));
-    const states = Array.from({ length: Math.max(0, shown) }, (_, i) => segmentState(run, byIndex.get(first + i), first + i, lost.has(first + i)));
-    const counts = new Map<string, number>();
-    for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
-    const text = [...counts].map(([state, n]) => `${n} ${words(state)}`).join(", ");
-    return (
-        <div class="run">
-            <h3>
-                Run {run.index} by <Address of={run.solver} /> <State of={run.state} />
-                <span class="aside"><Coins of={run.price} /> a segment, earned <Coins of={run.earned} /></span>
-            </h3>
-            {error && <Pending error={error} data={undefined} what="segments" />}
-            <div class={`strip ${run.state === "forfeited" || run.state === "left" ? "over" : ""}`} role="img" aria-label={`Segments of run ${run.index}: ${text}`}>
-                {states.map((state, i) => {
-                    const audit = num(byIndex.get(first + i)?.segment.audit);
-                    const title = `segment ${first + i}: ${kKinds.find(([name]) => name === state)?.[1] ?? words(state)}`;
-                    return <span key={i} class={state} title={audit ? `${title} (audit ${audit})` : title} />;
-                })}
-            </div>
-            <p class="caption">
-                {text}
-                {mine.map((one) => (
-                    <span key={one.id}> · <DisputeLink of={one.id} /> of segment {num(one.segment)} <State of={one.state} /></span>
-                ))}
-            </p>
-            {total > kSegments && (
-                <p class="pager">
-                    <button type="button" disabled={first === 0} onClick={() => setFirst(Math.max(0, first - kSegments))}>earlier</button>{" "}
-                    segments {first}–{first + shown - 1} of {count(total)}{" "}
-                    <button type="button" disabled={first + kSegments >= total} onClick={() => setFirst(first + kSegments)}>later</button>
-                </p>
-            )}
-        </div>
-    );
-}
-
-function Legend() {
-    return (
-        <ul class="legend">
-            {kKinds.map(([state, meaning]) => (
-                <li key={state}>
-                    <span class={`swatch ${state}`} aria-hidden="true" /> {meaning}
-                </li>
-            ))}
-        </ul>
-    );
-}
+import { Legend, Strip } from "./strip";
 
 /** Steps of the training by block: committed, and verified or found without a difference. */
-function Progress({ task, events }: { task: Task; events: TaskEvent[] }) {
+function Progress({ task, events, from }: { task: Task; events: TaskEvent[]; from: number }) {
     const { x, committed, verified } = useMemo(() => {
         const interval = num(task.spec.interval);
         const steps = num(task.spec.steps);
-        const points: [number, number, number][] = [[num(task.task.postedHeight), 0, 0]];
+        const points: [number, number, number][] = from ? [] : [[num(task.task.postedHeight), 0, 0]];
         const done = new Set<string>();
         let reached = 0;
         for (const event of events) {
@@ -112,8 +37,8 @@ function Progress({ task, events }: { task: Task; events: TaskEvent[] }) {
             points.push([num(event.height), reached, Math.min(steps, done.size * interval)]);
         }
         return { x: points.map((p) => p[0]), committed: points.map((p) => p[1]), verified: points.map((p) => p[2]) };
-    }, [events, task]);
-    if (x.length < 2) return <p class="dim">Nothing was trained yet.</p>;
+    }, [events, task, from]);
+    if (x.length < 2) return <p class="dim">{from ? "Nothing was trained in the blocks that this node keeps." : "Nothing was trained yet."}</p>;
     return (
         <Chart
             label="Steps of the training"
@@ -158,44 +83,6 @@ function BidTable({ id }: { id: string }) {
     );
 }
 
-interface Entry {
-    event: TaskEvent;
-    what: string;
-    who: string;
-    amount: unknown;
-}
-
-function Money({ task, events }: { task: Task; events: TaskEvent[] }) {
-    const entries: Entry[] = [];
-    for (const event of events) {
-        const a = event.arguments;
-        const add = (what: string, who: unknown, amount: unknown) => entries.push({ event, what, who: String(who), amount });
-        if (event.event === "SegmentsPaid") add(`${count(a.count)} segments of run ${num(a.run)}`, a.solver, a.amount);
-        if (event.event === "AuditPaid") add(`audit ${num(a.audit)}`, a.auditor, a.amount);
-        if (event.event === "PlacePaid") add("burned for a place", a.party, a.amount);
-        if (event.event === "EscrowReturned") add("escrow returned", a.requester, a.amount);
-        if (event.event === "Slashed") add(`loses stake: ${words(a.reason)}`, a.party, a.amount);
-        if (event.event === "BidForfeited") add("loses the deposit of a bid", a.bidder, a.deposit);
-    }
-    return (
-        <>
-            <p class="caption">
-                Now in escrow: <Coins of={task.task.escrow} />, for audits <Coins of={task.task.auditBudget} />.
-            </p>
-            <Table label="Money" head={[["block", "num"], ["who"], ["for"], ["coins", "num"]]} empty={entries.length === 0 && "Nothing was paid yet."}>
-                {entries.map(({ event, what, who, amount }) => (
-                    <tr key={`${event.blockHash}${event.logIndex}`}>
-                        <td class="num"><BlockLink of={event.height} /></td>
-                        <td><Address of={who} /></td>
-                        <td>{tame(what)}</td>
-                        <td class="num"><Coins of={amount} /></td>
-                    </tr>
-                ))}
-            </Table>
-        </>
-    );
-}
-
 /** Why it waits or ended, what would change that, and what happens next. */
 function Reason({ of }: { of: TaskExplanation }) {
     const rows: [string, ComponentChildren][] = [["now", tame(of.why, 400)]];
@@ -233,14 +120,15 @@ export function TaskPage({ id }: { id: number }) {
     const known = Number.isSafeInteger(id) && id >= 0;
     const name = known ? hex(id) : null;
     const task = useQuery<Task | null>(name && "retrace_task", [name], { task: id });
-    const events = useQuery<TaskEvent[]>(name && "retrace_taskEvents", [name], { task: id });
+    const { events, from, error } = useTaskEvents(id, num(task.data?.task.postedHeight));
     const reason = useQuery<TaskExplanation | null>(name && "retrace_explainTask", [name], { task: id });
     const disputes = useQuery<Page<Dispute>>(name && "retrace_disputes", [{ task: name, limit: 50 }], { task: id });
     useTitle(task.data ? `${tame(task.data.spec.name)}, task ${id}` : `task ${id}`);
     if (!known) return <p class="error">A task has a number.</p>;
     if (!task.data) return <Pending error={task.error} data={task.data} what={`task ${id}`} />;
     const { spec, task: record } = task.data;
-    const list = events.data ?? [];
+    const list = events ?? [];
+    const older = from > 0 && <p class="caption">This node keeps no blocks before <BlockLink of={from} />, so what happened earlier is not shown.</p>;
     return (
         <>
             <h1>
@@ -268,8 +156,9 @@ export function TaskPage({ id }: { id: number }) {
             <GroupPanel task={record.id} />
             <div class="columns">
                 <Panel title="Progress">
-                    <Pending error={events.error} data={events.data} what="events" />
-                    {events.data && <Progress task={task.data} events={list} />}
+                    {(error || !events) && <Pending error={error} data={events} what="events" />}
+                    {events && <Progress task={task.data} events={list} from={from} />}
+                    {older}
                 </Panel>
                 <Panel title="Loss and metrics">
                     <Metrics task={task.data} events={list} />
@@ -280,9 +169,10 @@ export function TaskPage({ id }: { id: number }) {
             </Panel>
             <div class="columns">
                 <Panel title="Money">
-                    <Money task={task.data} events={list} />
+                    <Money task={task.data} events={list} from={from} />
                 </Panel>
                 <Panel title="Events" aside={`${list.length}`}>
+                    {older}
                     {list.length > 0 && <EventList events={[...list].reverse().slice(0, 500)} label="Events of the task" />}
                 </Panel>
             </div>
