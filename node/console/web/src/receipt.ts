@@ -2,8 +2,9 @@
 // The receipt of a task, as `retrace task fetch` writes it (receipt.json), from what the ledger holds; and whether a
 // given one agrees with that.
 import { big, hex, num, words } from "./format";
+import { allTaskEvents } from "./kept";
 import type { Audit, Page, Run, Segment, Status, Task } from "./records";
-import { node, type TaskEvent } from "./rpc";
+import { node } from "./rpc";
 
 export interface Receipt {
     format: number;
@@ -55,7 +56,7 @@ export async function receiptOf(id: number, solver?: string): Promise<Held> {
     if (num(run.firstState) !== 0) throw new Error(kSeveralRuns);
     const [status, events] = await Promise.all([
         node.call<Status>("retrace_status"),
-        node.call<TaskEvent[]>("retrace_taskEvents", [hex(id)]),
+        allTaskEvents(id, num(task.task.postedHeight)),
     ]);
     const segments: Segment[] = [];
     for (let first = 0; first < num(task.segments); first += kSegments)

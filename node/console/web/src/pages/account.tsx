@@ -2,11 +2,12 @@
 // An account: balance, stake, registrations, what is open, its tasks and its newest events.
 import { useEffect, useState } from "preact/hooks";
 import { contractAt, eventOf } from "../abi";
-import { count, hex, num, parseCoins, tame, words } from "../format";
+import { coins, count, hex, num, parseCoins, tame, words } from "../format";
 import { useContracts, useHead, useQuery, useTitle } from "../hooks";
-import { BlockLink, Coins, Facts, Hash, Panel, Pending, Table, Tiles, TxLink } from "../parts";
+import { type Kept, keptLogs } from "../kept";
+import { BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, Table, Tiles, TxLink } from "../parts";
+import { proveAccount } from "../proof";
 import type { Log, Page, Party, TaskSummary } from "../records";
-import { node } from "../rpc";
 import { Send, useAccount } from "../actions";
 import { Duties, Income } from "./income";
 import { Reservations } from "./reservations";
@@ -15,20 +16,21 @@ import { TaskTable } from "./tasks";
 const kBlocks = 50_000;
 const kShown = 100;
 
-/** The newest events that name the address as one of their indexed arguments. */
-function useLogs(address: string | null, height: number): { logs: Log[] | undefined; error: string } {
-    const [logs, setLogs] = useState<Log[]>();
+/** The newest events that name the address as one of their indexed arguments, of the blocks that the node keeps. */
+function useLogs(address: string | null, height: number): { logs: Kept<Log> | undefined; error: string } {
+    const [logs, setLogs] = useState<Kept<Log>>();
     const [error, setError] = useState("");
     const epoch = Number.isFinite(height) ? Math.floor(height / 20) : -1;
     useEffect(() => {
         if (!address || epoch < 0) return undefined;
         let current = true;
         const padded = `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
-        const from = hex(Math.max(0, height - kBlocks));
-        Promise.all([[padded], [null, padded]].map((rest) => node.call<Log[]>("eth_getLogs", [{ fromBlock: from, topics: [null, ...rest] }]))).then(
+        Promise.all([[padded], [null, padded]].map((rest) => keptLogs({ topics: [null, ...rest] }, height, kBlocks))).then(
             (lists) => {
-                const all = lists.flat().sort((a, b) => num(b.blockNumber) - num(a.blockNumber) || num(b.logIndex) - num(a.logIndex));
-                if (current) setLogs(all);
+                const items = lists.flatMap((one) => one.items).sort((a, b) => num(b.blockNumber) - num(a.blockNumber) || num(b.logIndex) - num(a.logIndex));
+                if (!current) return;
+                setLogs({ items, from: Math.max(...lists.map((one) => one.from)), whole: lists.every((one) => one.whole) });
+                setError("");
             },
             (e: Error) => current && setError(e.message),
         );
@@ -38,6 +40,7 @@ function useLogs(address: string | null, height: number): { logs: Log[] | undefi
     }, [address, epoch]);
     return { logs, error };
 }
+
 
 /** The stake of the connected account. */
 function Stake({ address }: { address: string }) {
@@ -60,6 +63,28 @@ function Stake({ address }: { address: string }) {
             <p><Send label="Begin to unbond" make={() => ({ contract: "IStaking", method: "beginUnbond", args: [wei()] })} done="Unbonding" /></p>
             <p><Send label="Withdraw what is unbonded" make={() => ({ contract: "IStaking", method: "withdraw", args: [] })} done="Withdrawn" /></p>
         </Panel>
+    );
+}
+
+/** The balance by a proof against a header, when the person asks. */
+function ProvedBalance({ address }: { address: string }) {
+    const [said, setSaid] = useState("");
+    const [error, setError] = useState("");
+    const go = () => {
+        setError("");
+        proveAccount(address).then(
+            ({ value, height, block }) =>
+                setSaid(`${coins(hex(value.balance))} coins and nonce ${value.nonce} are in the state of block ${count(height)}, ${block}. That this block is the chain's, the node says: compare its hash with another node's.`),
+            (e: Error) => setError(e.message),
+        );
+    };
+    return (
+        <>
+            <p>
+                <button type="button" onClick={go}>Check the balance by a proof</button> <span role="status">{said}</span>
+            </p>
+            <ErrorLine text={error} />
+        </>
     );
 }
 
@@ -92,6 +117,7 @@ export function AccountPage({ address }: { address: string }) {
                             ["transactions", count(p.nonce)],
                         ]}
                     />
+                    <ProvedBalance address={address} />
                     <Duties party={p} height={height} />
                     <Stake address={address} />
                     {p.solver && (
@@ -99,7 +125,7 @@ export function AccountPage({ address }: { address: string }) {
                             <Facts
                                 rows={[
                                     ["endpoint", <span class="mono break">{tame(p.solver.endpoint, 200)}</span>],
-                                    ["measured speed", num(p.solver.capability) ? `${(num(p.solver.capability) / 1e9).toPrecision(3)} · 10⁹ multiply-adds a second` : "not measured"],
+                                    ["measured speed", num(p.solver.capability) ? `${(num(p.solver.capability) / 1e9).toPrecision(3)} · 10⁹ multiply-adds a block` : "not measured"],
                                     ["measurement", p.challenge ? words(p.challenge.state) : "none"],
                                     ["record", `${p.solver.reputation.settled} runs settled, ${p.solver.reputation.faults} convicted, ${p.solver.reputation.silences} stopped; ${count(p.solver.reputation.segments)} segments`],
                                 ]}
@@ -119,17 +145,17 @@ export function AccountPage({ address }: { address: string }) {
                     )}
                 </>
             )}
-            {logs && <Income contracts={contracts} address={address} logs={logs} blocks={Math.min(kBlocks, height)} />}
+            {logs && <Income contracts={contracts} address={address} logs={logs.items} blocks={Math.max(0, height - logs.from + 1)} />}
             {tasks.data && tasks.data.items.length > 0 && (
                 <Panel title="Tasks">
                     <TaskTable tasks={tasks.data.items} />
                 </Panel>
             )}
             <Reservations party={address} />
-            <Panel title="Newest events" aside={`of ${count(kBlocks)} blocks`}>
+            <Panel title="Newest events" aside={logs && (logs.whole ? `of ${count(kBlocks)} blocks` : `from block ${count(logs.from)} on: this node keeps no older ones`)}>
                 {error && <Pending error={error} data={undefined} what="events" />}
-                <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.length === 0 && "None."}>
-                    {logs?.slice(0, kShown).map((log) => (
+                <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.items.length === 0 && "None."}>
+                    {logs?.items.slice(0, kShown).map((log) => (
                         <tr key={`${log.blockNumber} ${log.logIndex}`}>
                             <td class="num"><BlockLink of={log.blockNumber} /></td>
                             <td>{tame(eventOf(contracts, log)?.name ?? "unknown")}</td>

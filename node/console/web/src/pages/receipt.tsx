@@ -5,6 +5,7 @@ import { bytes, count, hex, num, save, short, tame } from "../format";
 import { fetchModel } from "../model";
 import { ErrorLine, FileField, Panel } from "../parts";
 import { peersOf } from "../peers";
+import { proveState } from "../proof";
 import { compare, deliveredRun, type Line, parseReceipt, receiptOf, textOf, unaudited } from "../receipt";
 import type { Segment, Task } from "../records";
 import { node } from "../rpc";
@@ -24,6 +25,8 @@ function Model({ task }: { task: Task }) {
         const last = Math.ceil(num(task.spec.steps) / num(task.spec.interval));
         const [segment] = (await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(last - 1), "0x1"])) ?? [];
         if (!segment?.end?.opened) throw new Error("The last state is not opened yet.");
+        const proved = await proveState(num(task.task.id), run.index, last);
+        if (proved.value !== segment.end.root) throw new Error(`The node names the root ${segment.end.root}, and its own header of block ${proved.height} proves ${proved.value}.`);
         const result = await fetchModel(
             {
                 task: num(task.task.id),
@@ -37,7 +40,7 @@ function Model({ task }: { task: Task }) {
             (text, part) => setProgress([text, part]),
         );
         save(`model-${num(task.task.id)}.safetensors`, result.file);
-        setDone(`saved: ${count(result.tensors)} tensors, ${bytes(result.bytes)} of tiles were compared with the root ${short(segment.end.root)}`);
+        setDone(`saved: ${count(result.tensors)} tensors, ${bytes(result.bytes)} of tiles were compared with the root ${short(proved.value)}, which is in the state of block ${count(proved.height)}, ${short(proved.block)}`);
     };
     const go = () => {
         setError("");
@@ -105,7 +108,8 @@ export function ReceiptPanel({ task }: { task: Task }) {
         <Panel title="Model and receipt">
             <p class="caption">
                 The model is fetched from its solver or from those who keep it; this page hashes the program and every tile and compares them
-                with the roots on the ledger. The receipt names the program, the data and every opened state by its root, and who audited what.
+                with the root of the last state, which a proof against the newest block's header shows. That this header is the chain's, the node
+                says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
             </p>
             <Model task={task} />
             <p>
