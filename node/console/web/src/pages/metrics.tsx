@@ -78,7 +78,11 @@ function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
     const [error, setError] = useState("");
     const running = useRef<AbortController>();
     useEffect(() => () => running.current?.abort(), []);
+    // What was opened when the losses were last asked for; undefined: the person has not asked for any.
+    const [asked, setAsked] = useState<number>();
+    const opened = useMemo(() => events.filter(({ event }) => event === "StateOpened").length, [events]);
     const go = () => {
+        setAsked(opened);
         const controller = new AbortController();
         running.current = controller;
         setError("");
@@ -91,6 +95,10 @@ function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
             .then(setError, (e: Error) => setError(e.message))
             .finally(() => setProgress(""));
     };
+    const idle = progress === "";
+    useEffect(() => {
+        if (idle && asked !== undefined && opened > asked) go();
+    }, [idle, asked, opened]);
     const run = shownRun(task);
     const verified = useMemo(() => replayed(events, run?.index ?? -1), [events, run?.index]);
     const interval = num(task.spec.interval);
@@ -100,7 +108,7 @@ function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
             <p class="caption">
                 Each checkpoint commits to the loss of its last step. A point is <strong>verified</strong> if auditors replayed
                 its segment and got the same bits; the others are what the solver <strong>claims</strong>. At most {kPointsMax} are fetched, from
-                those who keep the states, and compared with the roots on the ledger.
+                those who keep the states, and compared with the roots on the ledger; after the first time also those that are opened later.
             </p>
             <p>
                 <button type="button" disabled={progress !== ""} onClick={go}>
