@@ -148,7 +148,9 @@ async function refusal(from: string, to: string, abi: Abi, data: Hex, value: big
         if (typeof details === "string" && details.length > 10) {
             try {
                 const { args } = decodeErrorResult({ abi, data: details as Hex });
-                return `A rule refuses this: ${String(args?.[1]).replaceAll("_", " ")} (${String(args?.[0])}).`;
+                const slug = String(args?.[1]);
+                const sentence = (error as Error).message.replace(/^execution reverted: /, "").replace(`${slug}: `, "");
+                return `A rule refuses this: ${sentence} (${slug}, rule ${String(args?.[0])}).`;
             } catch {
                 // other data than the contracts'; the message says what it is
             }
