@@ -183,8 +183,8 @@ function SelfTest({ of, token }: { of: Machine["self_test"]; token: string }) {
             {of.result && (
                 <Table label="Self-test" head={[["check"], ["result"], ["found"], ["required"], ["remedy"]]}>
                     {of.result.checks.map((one) => (
-                        <tr key={one.name} title={tame(one.why, 300)}>
-                            <td>{one.name}</td>
+                        <tr key={one.name}>
+                            <td>{one.name}{one.why && <div class="dim why">{tame(one.why, 300)}</div>}</td>
                             <td><span class={`state ${kGrades[one.grade] ?? "idle"}`}>{one.grade}</span></td>
                             <td>{tame(one.found, 300)}</td>
                             <td>{tame(one.required, 300)}</td>
