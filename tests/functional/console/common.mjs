@@ -27,6 +27,27 @@ export function start(...args) {
     return process_;
 }
 
+/// Prints a row of a benchmark, if one asks for it: what was measured and the most that is allowed.
+export function figure(name, unit, value, most) {
+    if (process.env.RETRACE_FIGURES) console.log([name, unit, "the most that is allowed", value, most].join("\t"));
+}
+
+/// Runs a command to its end; its output. An assertion fails if it does.
+export async function run(...args) {
+    const done = start(...args);
+    assert.equal(await done.ended, 0, done.err);
+    return done;
+}
+
+/// Compiles a training on 200 rows, which any machine fetches and trains at once; returns its folder.
+export async function compileSmall(name, ...more) {
+    const csv = path.join(folder, `${name}.csv`);
+    fs.writeFileSync(csv, `a,b,label\n${Array.from({ length: 200 }, (_, i) => `${i % 7},${i % 5},${i % 2}`).join("\n")}\n`);
+    const out = path.join(folder, name);
+    await run("task", "compile", "mlp", "--data", csv, "-o", out, "--hidden", "4", "--batch", "16", "--price-ceiling", "1", "--name", name, ...more);
+    return out;
+}
+
 /// The result of `look` once it is neither undefined nor false.
 export async function until(seconds, what, look) {
     const end = Date.now() + 1000 * seconds;

@@ -41,6 +41,7 @@ export async function anAgentShowsItselfToItsOperator() {
     await panel("Choices").waitFor();
     await panel("Self-test").getByRole("button").click();
     await panel("Self-test").getByText("disk speed").waitFor({ timeout: 60_000 });
+    assert.ok((await panel("Self-test").locator(".why").first().textContent()).length > 0, "why a check is made is a text");
     await panel("Self-test").getByRole("button").click();
     await panel("Self-test").getByText("wait a minute").waitFor();
 

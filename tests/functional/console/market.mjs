@@ -75,12 +75,17 @@ export async function theDemoIsWatched() {
     await page.locator(".strip .paid").first().waitFor({ timeout: 20_000 });
     assert.equal(await page.locator(".strip").count(), 2);
     await page.getByText("place 1 of 1").waitFor({ timeout: 10_000 });
+    await choosesASegment(page);
     await looksRight(page, "a settled task");
     await picture(page, "task");
 
     await go(page, "#/", "Network");
     await page.locator("section", { hasText: "Solvers" }).locator("tbody a").first().waitFor();
     await page.locator(".uplot canvas").first().waitFor();
+    const measured = (await rpc(url, "retrace_solvers")).filter(({ info }) => Number(info.capability) > 0);
+    assert.ok(measured.length > 0, "the ledger measured a solver");
+    for (const { solver, info } of measured)
+        await page.locator("tr", { has: page.locator(`a[title="${solver}"]`) }).getByText(`${(Number(info.capability) / 1e9).toPrecision(3)} G/block`).waitFor();
     await looksRight(page, "the network");
     await picture(page, "network");
     await exploresTheChain(page, url);
@@ -93,6 +98,22 @@ export async function theDemoIsWatched() {
     await browser.close();
     await demo.end("SIGINT");
     assert.match(demo.out, /"outcome":"convicted"/);
+}
+
+/// With the keyboard, the way of a reader who sees neither colours nor titles: the last segment is always audited.
+async function choosesASegment(page) {
+    const run = page.locator(".run").first();
+    await run.getByRole("listbox").focus();
+    await page.keyboard.press("ArrowRight");
+    await run.getByText(/^Segment 0, steps 1 to \d+: /).waitFor();
+    await page.keyboard.press("End");
+    const chosen = run.locator(".chosen");
+    await chosen.getByText(/^Segment 8, /).waitFor();
+    assert.equal(await run.getByRole("option", { selected: true }).getAttribute("aria-label"), "segment 8: paid");
+    assert.match(await chosen.textContent(), /committed in block [\d\u202f]+ · ends in state 0x[0-9a-f]{64}/);
+    await chosen.getByRole("link", { name: /audit \d+/ }).waitFor();
+    await run.locator(".strip span").nth(3).click();
+    await chosen.getByText(/^Segment 3, /).waitFor();
 }
 
 async function exploresTheChain(page, url) {
@@ -116,6 +137,8 @@ async function exploresTheChain(page, url) {
     await picture(page, "solver");
     await go(page, "#/search/fashion", "Search");
     await page.getByText("task 1: Fashion-MNIST").waitFor();
+    await page.getByText(/The newest \d tasks were searched/).waitFor();
+    await findsRoots(page, url);
     await go(page, "#/disputes", "Disputes");
     await looksRight(page, "disputes");
     await go(page, "#/tasks", "Tasks");
@@ -124,6 +147,20 @@ async function exploresTheChain(page, url) {
     await looksRight(page, "tasks");
     await go(page, "#/audit/1", "Audit 1");
     await looksRight(page, "an audit");
+}
+
+/// By a root of the terms, of a state that a receipt names, and by a number that an audit has too.
+async function findsRoots(page, url) {
+    const { spec, runs } = await rpc(url, "retrace_task", "0x1");
+    for (const root of [spec.programRoot, spec.contractHash]) {
+        await go(page, `#/search/${root}`, "Search");
+        await page.getByText("task 1: Fashion-MNIST").waitFor();
+    }
+    const last = await rpc(url, "retrace_segments", "0x1", "0x0", "0x8", "0x1");
+    assert.equal(runs.length, 1);
+    await go(page, `#/search/${last[0].end.root.toUpperCase().replace("0X", "0x")}`, "Fashion-MNIST");
+    await go(page, "#/search/1", "Search");
+    await page.locator("main a", { hasText: /^audit 1$/ }).waitFor();
 }
 
 /// NaN, infinity, gaps and a million points are drawn; a file of something else is refused with a sentence.
@@ -180,6 +217,13 @@ async function usesAWallet(browser, url) {
     await page.getByText("A rule refuses this").waitFor();
     await looksRight(page, "an own account");
 
+    // The price of its assignment comes to a page that is open.
+    const network = await openPage(browser, url + "/");
+    const prices = network.locator(".chart[aria-label^='Price of work']");
+    const points = async () => Number(/: (\d+) points/.exec(await prices.getAttribute("aria-label"))[1]);
+    await prices.waitFor();
+    const known = await points();
+
     await go(page, "#/post/1", "Post a task");
     await page.getByLabel("name").fill("posted from a browser");
     await page.getByLabel("steps", { exact: true }).fill("0");
@@ -200,6 +244,9 @@ async function usesAWallet(browser, url) {
     await page.getByRole("button", { name: "Accept the model and pay" }).click({ timeout: 90_000 });
     await page.getByText("Accepted:").waitFor({ timeout: 20_000 });
     await page.locator("h1 .state", { hasText: "settled" }).waitFor({ timeout: 20_000 });
+    assert.ok((await points()) > known, "the price of its assignment is drawn");
+    assert.deepEqual(network.wrong, []);
+    await network.close();
     assert.deepEqual(page.wrong, []);
     await postsANewProgram(browser, url, state);
     wallet.close();
@@ -240,7 +287,8 @@ async function fetchesTheModel(browser, url) {
     const panel = page.locator("section", { hasText: "Model and receipt" });
     const button = panel.getByRole("button", { name: "Fetch the model" });
     const [saved] = await Promise.all([page.waitForEvent("download"), button.click()]);
-    await panel.getByText(/saved: 4 tensors, .* compared with the root/).waitFor();
+    const proved = await panel.getByText(/saved: 4 tensors, .* compared with the root .*, which is in the state of block/).textContent();
+    assert.match(proved, /state of block [\d\u202f]+, 0x/);
     const out = path.join(folder, "model");
     const fetched = start("task", "fetch", "2", "--node", url, "-o", out, "--data-dir", path.join(folder, "requester"));
     assert.equal(await fetched.ended, 0, fetched.err);
@@ -255,9 +303,29 @@ async function fetchesTheModel(browser, url) {
     await button.click();
     await panel.getByText(/Nobody sent it.*(wrong tiles|something else)/).waitFor();
     await page.unroute("**/tiles?*");
+    await aProofThatDoesNotHoldIsFoundOut(browser, url);
     await page.route("**/state", (route) => route.abort());
     await button.click();
     await panel.getByText(/Nobody sent it.*no answer/).waitFor();
+    await page.close();
+}
+
+/// A node that proves another balance and another model than its header.
+async function aProofThatDoesNotHoldIsFoundOut(browser, url) {
+    const page = await browser.newPage();
+    const flipped = (_, before, digit) => before + (digit === "0" ? "1" : "0");
+    await page.routeWebSocket(/.*/, (socket) => {
+        const node = socket.connectToServer();
+        node.onMessage((text) => socket.send(String(text).replace(/("siblings":\["0x)(.)/, flipped)));
+    });
+    const { task } = await rpc(url, "retrace_task", "0x2");
+    await page.goto(`${url}/#/task/2`);
+    const panel = page.locator("section", { hasText: "Model and receipt" });
+    await panel.getByRole("button", { name: "Fetch the model" }).click();
+    await panel.getByText("The node's proof does not hold: it leads to another state root than the header's.").waitFor({ timeout: 15_000 });
+    await page.goto(`${url}/#/account/${task.requester}`);
+    await page.getByRole("button", { name: "Check the balance by a proof" }).click();
+    await page.getByText("The node's proof does not hold: it leads to another state root than the header's.").waitFor({ timeout: 15_000 });
     await page.close();
 }
 

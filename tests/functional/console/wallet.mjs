@@ -2,14 +2,15 @@
 // A wallet as browsers have them (EIP-6963), with the key in this process: the page sees only its provider.
 import { ethers } from "ethers";
 
-const phrase = "test test test test test test test test test test test junk";
+export const phrase = "test test test test test test test test test test test junk";
 
-/// Gives the browser's pages a wallet of developer account `index`. `state.refuse`: the person refuses what comes next;
+/// Gives the browser's pages a wallet of account `index` of `words`, the developer's if none are given. `state.refuse`: the person refuses what comes next;
 /// `state.chain`: the chain that the wallet is on; `state.otherChain`: its node has another chain of that number;
-/// `state.sent`: the newest transaction; `state.failure`: the error of those that come next.
-export async function addWallet(browser, url, index, state) {
+/// `state.sent`: the newest transaction; `state.failure`: the error of those that come next. `state.injected`: it is the page's
+/// `window.ethereum` and does not announce itself.
+export async function addWallet(browser, url, index, state, words = phrase) {
     const provider = new ethers.JsonRpcProvider(url);
-    const signer = ethers.HDNodeWallet.fromPhrase(phrase, "", `m/44'/60'/0'/0/${index}`).connect(provider);
+    const signer = ethers.HDNodeWallet.fromPhrase(words, "", `m/44'/60'/0'/0/${index}`).connect(provider);
     await browser.exposeFunction("walletRequest", async ({ method, params }) => {
         if (state.refuse && !["eth_chainId", "eth_getBlockByNumber"].includes(method)) return { error: { code: 4001, message: "User rejected the request." } };
         if (method === "eth_requestAccounts") return { result: [signer.address] };
@@ -27,7 +28,7 @@ export async function addWallet(browser, url, index, state) {
         }
         return { error: { code: 4200, message: `${method} is not supported` } };
     });
-    await browser.addInitScript(() => {
+    await browser.addInitScript((injected) => {
         const provider = {
             request: async (call) => {
                 const { result, error } = await window.walletRequest(call);
@@ -36,10 +37,14 @@ export async function addWallet(browser, url, index, state) {
             },
             on: () => undefined,
         };
+        if (injected) {
+            window.ethereum = provider;
+            return;
+        }
         const announce = () => window.dispatchEvent(new CustomEvent("eip6963:announceProvider",
             { detail: Object.freeze({ info: { uuid: "1", name: "Test <b>wallet</b>", icon: "", rdns: "test" }, provider }) }));
         window.addEventListener("eip6963:requestProvider", announce);
         announce();
-    });
+    }, Boolean(state.injected));
     return { address: signer.address.toLowerCase(), close: () => provider.destroy() };
 }
