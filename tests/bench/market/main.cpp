@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `bench_market [--json] [--only ROWS]`: a market with many open bids, its auctions, what its agents make of it, and the time
-// until a new solver has bid. ROWS: load, match, welfare, classes or quickstart.
+// `bench_market [--json] [--only ROWS]`: a market with many open bids, its auctions, what its agents make of it, the time
+// until a new solver has bid, and the console's page. ROWS: load, match, welfare, classes, quickstart or console.
 #include <cstdio>
 #include <string>
 
@@ -18,7 +18,8 @@ int run(const std::vector<std::string>& arguments) {
         else if (arguments[i] == "--only" && i + 1 < arguments.size())
             only = arguments[++i];
         else
-            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|classes|quickstart]\n", stderr),
+            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|classes|quickstart|console]\n",
+                              stderr),
                    2;
     }
     std::vector<Row> rows;
@@ -32,6 +33,7 @@ int run(const std::vector<std::string>& arguments) {
     measure("welfare", [] { return measure_welfare(200); });
     measure("classes", [] { return measure_classes(200); });
     measure("quickstart", [] { return measure_quickstart(); });
+    measure("console", [] { return measure_console(); });
     report("one thread; the state is in memory", rows, json);
     return complete(rows) ? 0 : 1;
 }

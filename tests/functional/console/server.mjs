@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import path from "node:path";
 import WebSocket, { WebSocketServer } from "ws";
-import { folder, go, openBrowser, openPage, passesAxe, start, until } from "./common.mjs";
+import { figure, folder, go, openBrowser, openPage, passesAxe, start, until } from "./common.mjs";
 
 const kBytesMax = 300_000;
 
@@ -34,10 +34,11 @@ export async function thePageIsSmallAndStrict() {
     }
     assert.ok(sum <= kBytesMax, `${sum} bytes are sent`);
     await node.end();
+    figure("transferred", "bytes", sum, kBytesMax);
     return `${sum} bytes`;
 }
 
-/// Prints figures, because how quick a page is depends on what else the machine does.
+/// Prints figures, because how quick a page is depends on what else the machine does; `bench_market` has the bounds.
 export async function thePageIsQuick() {
     const { url, node } = await startNode("quick", 0);
     const heard = new Map();
@@ -66,6 +67,8 @@ export async function thePageIsQuick() {
     socket.close();
     await browser.close();
     await node.end();
+    figure("first_paint", "ms", paint, 1000);
+    figure("live_delay", "ms", Math.max(...delays), 1000);
     return `first_paint ${paint.toFixed(0)} ms, live_delay at most ${Math.max(...delays)} ms behind another subscriber`;
 }
 
