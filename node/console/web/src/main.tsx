@@ -193,8 +193,8 @@ function App() {
                 </Boundary>
             </main>
             <footer>
-                Shown as this node tells it. The page checks no proofs of the chain; <code>retrace task fetch</code> and{" "}
-                <code>retrace receipt verify</code> do.
+                Shown as this node tells it. Only the roots of fetched models and, when asked, balances are proved, against this node's own
+                header; <code>retrace task fetch</code> and <code>retrace receipt verify</code> check more.
             </footer>
         </>
     );
