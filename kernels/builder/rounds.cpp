@@ -34,6 +34,7 @@ struct States {
     std::vector<Value> moments;         // those of the training program, but of gradients
     Value residual, norm_sum, found;
     Value gradient, gradient_sum;  // only of gradients
+    std::optional<Value> loss;     // of the last inner step, if the training keeps it
 };
 
 class Builder {
@@ -75,7 +76,7 @@ private:
         };
         for (std::uint32_t t = 0; t < train.states; ++t) {
             const TensorRecord& record = train.tensors[t];
-            if (is_moment(record.name)) continue;
+            if (is_moment(record.name) || is_loss(record)) continue;
             // The builder declares parameters before moments; `training_values` relies on it.
             ensure(parts_.size() == t, "a parameter after moments");
             // Parameters have moments, where the optimiser keeps any.
@@ -109,7 +110,7 @@ private:
         for (const Part& part : parts_) s.parameters.push_back(g.state(part.name, DType::f32, part.dims));
         for (std::size_t t = parts_.size(); t < programs_.train.states && !sends_gradients(); ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
-            s.moments.push_back(g.state(record.name, record.dtype, record.dims));
+            if (!is_loss(record)) s.moments.push_back(g.state(record.name, record.dtype, record.dims));
         }
         s.residual = g.state("rounds.residual", DType::f32, dims());
         s.norm_sum = g.state("rounds.norm_sum", DType::f32, {});
@@ -118,8 +119,10 @@ private:
             s.gradient = g.state("rounds.gradient", DType::f32, dims());
             s.gradient_sum = g.state("rounds.gradient_sum", DType::f32, dims());
         }
+        if (training_.keep_loss) s.loss = g.state(kLossTensor, DType::f32, {});
         return s;
     }
+    static bool is_loss(const TensorRecord& record) { return record.name == kLossTensor; }
     bool sends_gradients() const { return spec_.update == UpdateKind::gradient; }
 
     /// Values for the state tensors of the program of a training step; members that send gradients have no moments, and
@@ -128,6 +131,7 @@ private:
         std::vector<Value> out = s.parameters;
         out.insert(out.end(), s.moments.begin(), s.moments.end());
         out.resize(count, s.anchor);
+        if (s.loss) out.back() = *s.loss;
         return out;
     }
 
@@ -189,6 +193,7 @@ private:
     void clear_own(Graph& g, const States& s) const {
         for (const Value state : s.message) clear(g, state);
         for (const Value state : {s.residual, s.norm_sum, s.found}) clear(g, state);
+        if (s.loss) clear(g, *s.loss);
         if (!sends_gradients()) return;
         for (const Value state : {s.gradient, s.gradient_sum}) clear(g, state);
     }
@@ -283,7 +288,10 @@ private:
         const std::vector<Value> now = training_values(s, program.states), next = embed(g, program, now);
         if (sends_gradients()) {
             const auto first = next.begin() + static_cast<std::ptrdiff_t>(parts_.size());
-            return g.set_next(s.gradient, as_output(g, in_rows(g, line_of(g, {first, next.end()}))));
+            const auto last = first + static_cast<std::ptrdiff_t>(parts_.size());
+            g.set_next(s.gradient, as_output(g, in_rows(g, line_of(g, {first, last}))));
+            if (s.loss) g.set_next(*s.loss, next.back());
+            return;
         }
         for (std::size_t i = 0; i < next.size(); ++i)
             if (next[i] != now[i]) g.set_next(now[i], next[i]);

@@ -242,6 +242,7 @@ Result<Program> build_gradient(const ModelSource& model, const TrainingSpec& tra
     RETRACE_TRY(step, write_gradients(g, model, training, parameters));
     for (const Parameter& p : clipped(g, training, step.trained))
         g.set_next(g.state(p.name + ".gradient", DType::f32, g.dims(p.value)), p.gradient);
+    if (training.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), step.loss);
     return g.build();
 }
 

@@ -47,7 +47,7 @@ struct TrainingSpec {
 };
 
 /// State tensor (fp32, rank 0) with the loss of the step before, so that a checkpoint commits to it. It is 0 at first,
-/// and belongs to no model. Not for trainings in rounds, whose members' states are combined.
+/// and belongs to no model. In a training in rounds each member has its own, and no round combines them.
 inline constexpr const char* kLossTensor = "metrics.loss";
 
 struct TrainingPrograms {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -296,6 +297,42 @@ TEST_F(Rounds, GradientsTeachAsWell) {
                 EXPECT_EQ(members.state(4).tensors[t], members.state(0).tensors[t]);
             }
         }
+    }
+}
+
+/// A member's state has the loss of its last inner step, and all its other tensors are as without.
+TEST_F(Rounds, EachMemberKeepsTheLossOfItsLastStep) {
+    for (const UpdateKind update : {UpdateKind::dense, UpdateKind::sparse, UpdateKind::gradient}) {
+        spec_.update = update;
+        spec_.inner = update == UpdateKind::gradient ? 1 : 3;
+        const auto made = [&] {
+            programs_ = build_training(model_, training_, kSamples, kSamples).value();
+            const Program gradient = build_gradient(source_of(model_, training_.precision), training_).value();
+            return build_rounds(programs_, training_, spec_, &gradient).value();
+        };
+        training_.keep_loss = false;
+        const GroupPlan plain = made();
+        training_.keep_loss = true;
+        const GroupPlan kept = made();
+        const std::uint32_t at = plain.phases.front().program.states;
+        ASSERT_EQ(kept.phases.front().program.states, at + 1);
+        EXPECT_EQ(kept.phases.front().program.tensors[at].name, kLossTensor);
+        EXPECT_EQ(kept.shared, plain.shared);
+        EXPECT_EQ(kept.public_tensors, plain.public_tensors);
+
+        LocalGroup members = group(kept, 2), others = group(plain, 2);
+        for (int round = 0; round < 3; ++round) {
+            const auto metrics = members.play(all(2, spec_.inner));
+            others.play(all(2, spec_.inner));
+            for (std::uint32_t i = 0; i < 2; ++i)
+                EXPECT_EQ(members.state(i).tensors[at].bits(0),
+                          std::bit_cast<std::uint32_t>(metrics[i].back()[0].value))
+                    << "member " << i << " in round " << round;
+        }
+        EXPECT_NE(members.state(0).tensors[at], members.state(1).tensors[at]) << "it is not combined";
+        members.catch_up(0);
+        others.catch_up(0);
+        for (std::uint32_t t = 0; t < at; ++t) EXPECT_EQ(members.state(0).tensors[t], others.state(0).tensors[t]) << t;
     }
 }
 
