@@ -67,6 +67,13 @@ Status<Failure> upload_once(ArtifactClient& uploader, const market::TaskSpec& sp
 
 namespace {
 
+/// Whether [compiled] says what follows from the file.
+Status<> check_facts(const TaskFile& task, const CompiledFacts& facts, const std::filesystem::path& file) {
+    if (!task.compiled || *task.compiled == facts) return Unit{};
+    return error("[compiled] in task.toml is not that of " + file.string() +
+                 " and this version of retrace; compile the task again");
+}
+
 /// Stores the programs and sets their roots, the steps and their cost.
 Status<> put_programs(const TaskFile& task, Store& store, market::TaskSpec& spec) {
     RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));
@@ -81,10 +88,7 @@ Status<> put_programs(const TaskFile& task, Store& store, market::TaskSpec& spec
     const auto stored = store.program(spec.program_root);
     if (!stored) return error(task.program.string() + ": " + stored.error().message);
     spec.step_cost = kernels::step_cost(*stored);
-    if (task.compiled &&
-        (task.compiled->step_cost != spec.step_cost || task.compiled->contract != kernels::contract_hash()))
-        return error("[compiled] in task.toml is not that of " + task.program.string() +
-                     " and this version of retrace; compile the task again");
+    RETRACE_CHECK(check_facts(task, facts_of(*stored), task.program));
     spec.steps = task.steps;
     spec.interval = task.interval;
     spec.replicas = task.replicas;
@@ -96,6 +100,7 @@ Status<> put_programs(const TaskFile& task, Store& store, market::TaskSpec& spec
 Status<> put_plan(const TaskFile& task, Store& store, market::TaskSpec& spec) {
     const GroupTerms& terms = *task.group;
     RETRACE_TRY(plan, read_plan(terms));
+    RETRACE_CHECK(check_facts(task, facts_of(plan), terms.plan));
     RETRACE_TRY(group, group_spec_of(terms, plan));
     RETRACE_TRY(root, put_program(store, terms.plan, &spec.program_bytes));
     spec.program_root = root;

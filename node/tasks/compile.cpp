@@ -6,11 +6,11 @@
 #include <set>
 
 #include "kernels/builder/models.hpp"
-#include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/import.hpp"
+#include "node/tasks/group_task.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "node/tasks/model_files.hpp"
 #include "node/tasks/torch_tool.hpp"
@@ -200,7 +200,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     kernels::TrainingSpec training = request.training;
     training.samples = train.samples();
     training.steps = request.task.steps;
-    training.keep_loss = !request.rounds;
+    training.keep_loss = true;
     const std::uint64_t test_samples = test != nullptr ? test->samples() : training.batch;
     const bool imported = !request.module.empty();
     RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)
@@ -225,7 +225,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     fs::remove_all(draft, code);
     if (!fs::create_directories(draft, code)) return error(draft.string() + ": " + code.message());
     TaskFile task = with_paths(request.task, draft, request, test != nullptr);
-    if (!task.group) task.compiled = {kernels::step_cost(compiled.programs.train), kernels::contract_hash()};
+    task.compiled = compiled.plan ? facts_of(*compiled.plan) : facts_of(compiled.programs.train);
     auto written = write_task(task, compiled, train, test, request.module, draft);
     if (written) {
         fs::remove(out, code);  // It is empty or does not exist.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/commit/contract.hpp"
 #include "kernels/plan/plan_executor.hpp"
 #include "kernels/program/codec.hpp"
 #include "merkle/base/durable_file.hpp"
@@ -106,6 +107,15 @@ std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members
         sum = cost > kMost - sum ? kMost : sum + cost;
     }
     return sum;
+}
+
+CompiledFacts facts_of(const kernels::Program& program) {
+    return {kernels::step_cost(program), 0, kernels::contract_hash()};
+}
+
+CompiledFacts facts_of(const kernels::GroupPlan& plan) {
+    const std::uint64_t alone = segment_cost(plan, 0);
+    return {alone, segment_cost(plan, 1) - alone, kernels::contract_hash()};
 }
 
 Result<kernels::State> model_state(const kernels::Program& of_plan, const kernels::State& state,

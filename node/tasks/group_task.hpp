@@ -23,6 +23,10 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
 /// 2^64 - 1 if they are more.
 std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members);
 
+/// What task.toml states of a program, and of a plan.
+CompiledFacts facts_of(const kernels::Program& program);
+CompiledFacts facts_of(const kernels::GroupPlan& plan);
+
 /// The state of the plain training program `wanted`, from the tensors of the same names in a member's state. `of_plan`:
 /// any program of the plan. Moments that the plan does not keep for each parameter (updates of gradients) are 0. Fails if
 /// another tensor is missing.

@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t kRoundsMax = 1'000'000, kLocalMembersMax = 256;
 constexpr std::uint64_t kBlocksMax = 100'000'000;
-constexpr std::uint64_t kStepCostMax = std::uint64_t{1} << 50;  // as kernels::Limits
+/// A step has at most 2^50 (kernels::Limits), and a member's segment many steps.
+constexpr std::uint64_t kCostMax = std::numeric_limits<std::int64_t>::max();
 
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
 class TaskTable {
@@ -159,7 +160,8 @@ void read_market(TaskTable& table, TaskFile& task) {
 
 void read_compiled(TaskTable& table, TaskFile& task) {
     CompiledFacts facts;
-    facts.step_cost = table.number("step_cost", 1, kStepCostMax).value_or(1);
+    facts.step_cost = table.number("step_cost", 1, kCostMax).value_or(1);
+    facts.message_cost = table.number("message_cost", 0, kCostMax).value_or(0);
     const auto contract = table.text("contract");
     table.require("contract", contract.has_value());
     const auto bytes = contract && contract->starts_with("0x") ? from_hex(contract->substr(2)) : std::nullopt;
@@ -248,8 +250,10 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
         root.insert("rounds", std::move(rounds));
     }
     if (task.compiled) {
-        root.insert("compiled", toml::table{{"step_cost", static_cast<std::int64_t>(task.compiled->step_cost)},
-                                            {"contract", to_0x(view(task.compiled->contract))}});
+        toml::table facts{{"step_cost", static_cast<std::int64_t>(task.compiled->step_cost)},
+                          {"contract", to_0x(view(task.compiled->contract))}};
+        if (task.group) facts.insert("message_cost", static_cast<std::int64_t>(task.compiled->message_cost));
+        root.insert("compiled", std::move(facts));
     }
     std::ofstream out(folder / "task.toml");
     out << root << "\n";

@@ -26,10 +26,12 @@ struct GroupTerms {
     std::uint32_t max_age = 0;
 };
 
-/// What follows from the training program, for a page that posts the task and computes no costs.
+/// What follows from the training program or the plan, for a page that posts the task and computes no costs.
 struct CompiledFacts {
-    std::uint64_t step_cost = 0;  ///< Multiply-adds of a step.
-    Hash32 contract;              ///< Hash of the numeric contract.
+    std::uint64_t step_cost = 0;     ///< Multiply-adds of a step; in rounds, of a member's segment without messages.
+    std::uint64_t message_cost = 0;  ///< In rounds, multiply-adds to take in a message; else 0.
+    Hash32 contract;                 ///< Hash of the numeric contract.
+    bool operator==(const CompiledFacts&) const = default;
 };
 
 struct TaskFile {
@@ -43,7 +45,7 @@ struct TaskFile {
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;
     std::optional<GroupTerms> group;
-    std::optional<CompiledFacts> compiled;  ///< Not for a training in rounds.
+    std::optional<CompiledFacts> compiled;
 
     ledger::U256 price_ceiling;  ///< Highest price of one segment.
     std::uint16_t audit_bp = 500;

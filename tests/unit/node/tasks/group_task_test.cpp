@@ -82,6 +82,9 @@ TEST_F(GroupTask, ASegmentCostsItsStepsAndOneRecord) {
     EXPECT_EQ(segment_cost(plan, 5), cost(kernels::Phase::begin) + 5 * cost(kernels::Phase::add) +
                                          cost(kernels::Phase::end) + 2 * cost(kernels::Phase::inner) +
                                          cost(kernels::Phase::press));
+    const CompiledFacts facts = facts_of(plan);
+    EXPECT_EQ(facts.step_cost + 5 * facts.message_cost, segment_cost(plan, 5)) << "as a page computes it";
+    EXPECT_GT(facts.message_cost, 0u);
 }
 
 TEST_F(GroupTask, TermsSurviveTheFile) {
@@ -97,9 +100,11 @@ TEST_F(GroupTask, TermsSurviveTheFile) {
     terms.absence_limit = 3;
     terms.max_age = 2;
     task.group = terms;
+    task.compiled = facts_of(plan);
     ASSERT_TRUE(store_task_file(task, folder.path()));
     const auto loaded = load_task_file(folder.path());
     ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->compiled, facts_of(plan));
     EXPECT_EQ(loaded->group->least, 4u);
     EXPECT_EQ(loaded->group->grace_blocks, 7u);
     EXPECT_EQ(loaded->group->absence_limit, 3u);
