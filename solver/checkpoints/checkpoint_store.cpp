@@ -12,18 +12,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kManifestVersion = 1;
+constexpr std::uint32_t kManifestVersion = 2, kWithoutNumbers = 1;
 constexpr std::uint64_t kManifestBytesMax = 256ull << 20;
 
 Bytes encode_manifest(const CheckpointKey& key, const kernels::StateCommitment& commitment, bool complete,
-                      bool retained) {
+                      bool retained, const std::vector<std::uint32_t>& numbers) {
     Writer out;
     out.u32(kManifestVersion).u64(key.task).u32(key.run).u64(key.index).boolean(complete).boolean(retained);
     commitment.header.encode_to(out);
     out.u32(static_cast<std::uint32_t>(commitment.tensor_roots.size()));
     for (const Hash32& root : commitment.tensor_roots) out.hash(root);
+    out.u32(static_cast<std::uint32_t>(numbers.size()));
+    for (const std::uint32_t number : numbers) out.u32(number);
     out.hash(merkle::sha256(out.data()));
     return std::move(out).take();
+}
+
+std::vector<std::uint32_t> numbers_of(const kernels::State& state) {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t t = 0; t < state.tensors.size(); ++t)
+        if (state.tensors[t].dims.empty()) out.push_back(t);
+    return out;
 }
 
 Status<> make_directory(const fs::path& path) {
@@ -69,10 +78,14 @@ Status<> CheckpointStore::load_index() {
         entry.commitment.header = kernels::StateHeader::decode_from(in);
         const std::uint32_t count = in.count(kernels::Limits{}.tensors, 32);
         for (std::uint32_t i = 0; i < count; ++i) entry.commitment.tensor_roots.push_back(in.hash());
+        const std::uint32_t numbers = version == kManifestVersion ? in.count(count, 4) : 0;
+        for (std::uint32_t i = 0; i < numbers; ++i) entry.numbers.push_back(in.u32());
         const Hash32 digest = in.hash();
-        const bool whole = in.finish().has_value() && version == kManifestVersion &&
+        const bool is_named = entry.complete || !entry.numbers.empty();
+        const bool whole = in.finish().has_value() && (version == kManifestVersion || version == kWithoutNumbers) &&
                            merkle::sha256(View(bytes).first(bytes.size() - 32)) == digest &&
-                           (!entry.complete || entry.commitment.tree().root() == entry.commitment.header.tree_root) &&
+                           std::ranges::all_of(entry.numbers, [&](std::uint32_t t) { return t < count; }) &&
+                           (!is_named || entry.commitment.tree().root() == entry.commitment.header.tree_root) &&
                            path_of(key) == path;
         if (!whole) {
             std::error_code ignored;
@@ -80,7 +93,7 @@ Status<> CheckpointStore::load_index() {
             continue;
         }
         entry.commitment.root = entry.commitment.header.root();
-        if (!entry.complete) entry.commitment.tensor_roots.clear();
+        if (!is_named) entry.commitment.tensor_roots.clear();
         entries_[key] = std::move(entry);
     }
     return collect_garbage();
@@ -92,7 +105,7 @@ fs::path CheckpointStore::path_of(const CheckpointKey& key) const {
 }
 
 Status<> CheckpointStore::write_entry(const CheckpointKey& key, const Entry& entry) {
-    const Bytes manifest = encode_manifest(key, entry.commitment, entry.complete, entry.retained);
+    const Bytes manifest = encode_manifest(key, entry.commitment, entry.complete, entry.retained, entry.numbers);
     return write_sealed(path_of(key), {manifest}, seal_.get());
 }
 
@@ -107,7 +120,7 @@ Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCom
     std::vector<TensorVersion>& last = last_[{key.task, key.run}];
     if (last.empty()) last = versions_before(key);
     RETRACE_CHECK(tensors_->write(commitment.tensor_roots, state.tensors, last));
-    Entry entry{commitment, true, found != entries_.end() && found->second.retained};
+    Entry entry{commitment, true, found != entries_.end() && found->second.retained, numbers_of(state)};
     RETRACE_CHECK(write_entry(key, entry));  // Written last, so that a manifest never names a missing tensor.
     entries_[key] = std::move(entry);
     return Unit{};
@@ -127,7 +140,9 @@ std::optional<kernels::StateCommitment> CheckpointStore::commitment(const Checkp
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return std::nullopt;
-    return found->second.commitment;
+    kernels::StateCommitment out = found->second.commitment;
+    if (!found->second.complete) out.tensor_roots.clear();
+    return out;
 }
 
 Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::ThreadPool& pool) const {
@@ -173,7 +188,8 @@ Result<TensorParts, StoreProblem> CheckpointStore::parts(const Hash32& root) con
 std::optional<StateRoots> CheckpointStore::state(const Hash32& root) const {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, entry] : entries_) {
-        if (entry.complete && entry.commitment.root == root) {
+        const bool is_named = entry.complete || !entry.commitment.tensor_roots.empty();
+        if (is_named && entry.commitment.root == root) {
             return StateRoots{entry.commitment.header, entry.commitment.tensor_roots};
         }
     }
@@ -230,9 +246,20 @@ Status<> CheckpointStore::prune(std::uint64_t task, std::uint32_t run, std::size
     }
     for (std::size_t i = 0; i + keep < complete.size(); ++i) {
         Entry& entry = entries_[complete[i]];
-        if (!entry.retained) RETRACE_CHECK(drop(complete[i], entry));
+        if (!entry.retained) RETRACE_CHECK(drop(complete[i], entry, true));
     }
+    RETRACE_CHECK(limit_numbers(task, run));
     return collect_garbage();
+}
+
+Status<> CheckpointStore::limit_numbers(std::uint64_t task, std::uint32_t run) {
+    std::vector<CheckpointKey> left;
+    for (auto it = entries_.lower_bound({task, run, 0}); it != entries_.end(); ++it) {
+        if (it->first.task != task || it->first.run != run) break;
+        if (!it->second.complete && !it->second.numbers.empty()) left.push_back(it->first);
+    }
+    for (std::size_t i = 0; i + kNumbersMax < left.size(); ++i) RETRACE_CHECK(drop(left[i], entries_[left[i]]));
+    return Unit{};
 }
 
 Status<> CheckpointStore::discard(const CheckpointKey& key) {
@@ -286,10 +313,11 @@ std::uint64_t CheckpointStore::tensor_bytes_written() const {
     return tensors_->bytes_written();
 }
 
-Status<> CheckpointStore::drop(const CheckpointKey& key, Entry& entry) {
+Status<> CheckpointStore::drop(const CheckpointKey& key, Entry& entry, bool numbers) {
     Entry dropped = entry;
     dropped.complete = false;
-    dropped.commitment.tensor_roots = {};  // Frees memory: there may be many roots for each segment.
+    if (!numbers) dropped.numbers = {};
+    if (dropped.numbers.empty()) dropped.commitment.tensor_roots = {};  // There may be many roots for each segment.
     RETRACE_CHECK(write_entry(key, dropped));
     entry = std::move(dropped);
     return Unit{};
@@ -308,8 +336,12 @@ Status<> CheckpointStore::forget(std::uint64_t task, std::uint32_t run) {
 
 Status<> CheckpointStore::collect_garbage() {
     std::set<Hash32> needed;
-    for (const auto& [key, entry] : entries_)
-        if (entry.complete) needed.insert(entry.commitment.tensor_roots.begin(), entry.commitment.tensor_roots.end());
+    for (const auto& [key, entry] : entries_) {
+        const std::vector<Hash32>& roots = entry.commitment.tensor_roots;
+        if (entry.complete) needed.insert(roots.begin(), roots.end());
+        if (entry.complete || roots.empty()) continue;
+        for (const std::uint32_t number : entry.numbers) needed.insert(roots.at(number));
+    }
     tensors_->keep_only(needed);
     return Unit{};
 }

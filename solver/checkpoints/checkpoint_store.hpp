@@ -2,7 +2,8 @@
 // Checkpoints on disk. Tensors are files named by their roots, so an unchanged tensor is written once for several
 // checkpoints, and a partly changed one as its changed tiles (tensor_store.hpp); a state is a small manifest of tensor
 // roots. Every file appears by rename after fsync, so after a crash it is complete or absent. Loading recomputes every
-// root. With a seal everything is encrypted.
+// root. With a seal everything is encrypted. Of a state that is dropped its numbers stay, tensors of one element such as
+// the loss of its last step, so that a curve can still be fetched and compared with the roots.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,10 @@ public:
     std::vector<std::pair<std::uint64_t, std::uint32_t>> runs() const;
     /// Every retained checkpoint.
     std::vector<CheckpointKey> retained() const;
-    /// Drops the tensors of all checkpoints of the run but the newest `keep` and the retained ones; state roots stay.
+    /// Runs keep the numbers of so many dropped states, the newest.
+    static constexpr std::size_t kNumbersMax = 256;
+    /// Drops the tensors of all checkpoints of the run but the newest `keep` and the retained ones; state roots stay, and
+    /// the numbers of the newest.
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
     /// Drops the tensors of one checkpoint, for example damaged ones; its state root stays.
     Status<> discard(const CheckpointKey& key);
@@ -67,6 +71,7 @@ public:
     Status<> forget(std::uint64_t task, std::uint32_t run);
 
     // For serving artifacts.
+    /// The names of a state's tensors, also if only its numbers are left.
     std::optional<StateRoots> state(const Hash32& root) const;
     /// Reads and checks a tensor; an absent or damaged one is an error. `tree` as in TensorStore::read.
     Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool,
@@ -86,6 +91,7 @@ private:
         kernels::StateCommitment commitment;
         bool complete = true;  ///< False once its tensors are dropped.
         bool retained = false;
+        std::vector<std::uint32_t> numbers;  ///< Its tensors of one element, which are here also if it is not complete.
     };
 
     CheckpointStore(std::filesystem::path directory, std::unique_ptr<Seal> seal);
@@ -94,8 +100,10 @@ private:
     Status<> collect_garbage();
     /// Tensor roots of the newest complete checkpoint of the run below `key`: the bases for deltas after a restart.
     std::vector<TensorVersion> versions_before(const CheckpointKey& key) const;
-    /// Drops the tensors of an entry and keeps the entry for its state root.
-    Status<> drop(const CheckpointKey& key, Entry& entry);
+    /// Drops the tensors of an entry and keeps the entry for its state root, and with `numbers` for these.
+    Status<> drop(const CheckpointKey& key, Entry& entry, bool numbers = false);
+    /// Drops the numbers of the run's dropped states but the newest.
+    Status<> limit_numbers(std::uint64_t task, std::uint32_t run);
     std::filesystem::path path_of(const CheckpointKey& key) const;
 
     std::filesystem::path directory_;

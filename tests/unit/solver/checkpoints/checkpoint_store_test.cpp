@@ -93,6 +93,41 @@ TEST_F(Store, PrunesAllButTheNewestAndTheRetained) {
     EXPECT_EQ(tensor_files(), 0u);
 }
 
+/// A state with a number, as trainings have the loss of their last step.
+TEST_F(Store, NumbersOfDroppedStatesStay) {
+    const auto with_loss = [&](std::uint64_t step) {
+        kernels::State s = state(step);
+        s.tensors.push_back(kernels::zeros(kernels::DType::f32, {}));
+        s.tensors[2].f32()[0] = 0.5f + static_cast<float>(step);
+        return s;
+    };
+    const std::uint64_t last = CheckpointStore::kNumbersMax + 4;
+    {
+        const auto store = open();
+        for (std::uint64_t i = 0; i <= last; ++i)
+            ASSERT_TRUE(store->save({1, 0, i}, commit(with_loss(i)), with_loss(i)).has_value());
+        ASSERT_TRUE(store->prune(1, 0, 2).has_value());
+    }
+    const auto store = open();  // Also after a restart.
+    const auto roots = [&](std::uint64_t i) { return commit(with_loss(i)).tensor_roots; };
+    for (const std::uint64_t i : {std::uint64_t{3}, last - 2}) {
+        ASSERT_TRUE(store->state(commit(with_loss(i)).root)) << i;
+        EXPECT_EQ(store->state(commit(with_loss(i)).root)->tensor_roots, roots(i));
+        EXPECT_EQ(*store->tensor(roots(i)[2], pool), with_loss(i).tensors[2]);
+        EXPECT_FALSE(store->tensor(roots(i)[0], pool)) << "its other tensors are gone";
+        EXPECT_FALSE(store->load({1, 0, i}, pool));
+        EXPECT_TRUE(store->commitment({1, 0, i})->tensor_roots.empty()) << "to be made again if it is needed";
+    }
+    EXPECT_FALSE(store->state(commit(with_loss(2)).root)) << "the newest " << CheckpointStore::kNumbersMax << " only";
+    EXPECT_FALSE(store->tensor(roots(2)[2], pool));
+    ASSERT_TRUE(store->save({1, 0, 3}, commit(with_loss(3)), with_loss(3)).has_value());
+    EXPECT_EQ(*store->load({1, 0, 3}, pool), with_loss(3)) << "made again";
+    ASSERT_TRUE(store->discard({1, 0, 3}).has_value());
+    EXPECT_FALSE(store->state(commit(with_loss(3)).root));
+    ASSERT_TRUE(store->forget(1, 0).has_value());
+    EXPECT_EQ(tensor_files(), 0u);
+}
+
 TEST_F(Store, ADamagedTensorIsRefusedAndMayBeWrittenAnew) {
     const auto store = open();
     save(*store, 1);
