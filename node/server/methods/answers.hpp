@@ -4,6 +4,7 @@
 #pragma once
 
 #include "market/groups.hpp"
+#include "market/reservations.hpp"
 #include "node/server/methods/record_json.hpp"
 
 namespace retrace::node::rpc {
@@ -242,6 +243,19 @@ struct BeaconAnswer {
     std::uint64_t next_mix = 0;     ///< Height at which the next value is mixed.
     static auto tie(auto& b) { return std::tie(b.height, b.epoch, b.mixed_epoch, b.value, b.next_mix); }
     static Names names() { return {"height", "epoch", "mixedEpoch", "value", "nextMix"}; }
+};
+
+/// A reservation, what it is for, and what is to be said of it.
+struct ReservationAnswer {
+    market::Reservation reservation;
+    std::optional<market::TaskSpec> spec;  ///< Of one that is offered or accepted.
+    std::uint64_t height = 0;              ///< Of the state that was read.
+    std::string why, remedy, next;
+    std::optional<std::uint64_t> next_height;
+    static auto tie(auto& r) {
+        return std::tie(r.reservation, r.spec, r.height, r.why, r.remedy, r.next, r.next_height);
+    }
+    static Names names() { return {"reservation", "spec", "height", "why", "remedy", "next", "nextHeight"}; }
 };
 
 /// Explains the outcome of a mined transaction.

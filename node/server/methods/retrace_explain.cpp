@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Explains why a bid was not made, not accepted or did not win, what a task waits for, and why a transaction was
-// refused.
+// Explains why a bid was not made, not accepted or did not win, what a task or a reservation waits for, and why a
+// transaction was refused.
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/reservations.hpp"
+#include "market/odds.hpp"
+#include "node/explain/reservation_reason.hpp"
 #include "node/explain/task_reason.hpp"
 #include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/methods.hpp"
@@ -113,6 +116,17 @@ Answer explain_a_task(const Backend& backend, const Params& params, Caller& call
     return record_json(explain_task(*asked.view, id, asked.height, auction ? &*auction : nullptr));
 }
 
+Answer explain_a_reservation(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(id, params.u64(0));
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(asked, state_at(backend, caller, ref));
+    const auto reservation = views::reservation(*asked.view, id);
+    if (!reservation) return json::value(nullptr);
+    const ReservationExplanation told = explain_reservation(*asked.view, *reservation, asked.height);
+    return record_json(ReservationAnswer{*reservation, views::reserved_spec(*asked.view, id), asked.height, told.why,
+                                         told.remedy, told.next, told.next_height});
+}
+
 Answer explain_tx(const Backend& backend, const Params& params) {
     RETRACE_TRY(hash, params.hash(0));
     const auto record = backend.chain.tx(hash);
@@ -147,6 +161,12 @@ void register_retrace_explain(Router& router, const Backend& backend) {
                 {{"task", "Quantity"}, {"block", "BlockTag", false}},
                 "TaskExplanation?",
                 [&backend](const Params& params, Caller& caller) { return explain_a_task(backend, params, caller); }});
+    router.add(
+        {"retrace_explainReservation",
+         "A reservation with its terms, what it waits for or what became of it, and what happens next.",
+         {{"reservation", "Quantity"}, {"block", "BlockTag", false}},
+         "Reservation?",
+         [&backend](const Params& params, Caller& caller) { return explain_a_reservation(backend, params, caller); }});
     router.add({"retrace_explainTransaction",
                 "Why a mined transaction was refused, or what it did.",
                 {{"hash", "Hash"}},

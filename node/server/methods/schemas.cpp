@@ -205,6 +205,7 @@ void add_market(json::object& out) {
     out["Group"] = schema_of<GroupAnswer>();
     out["Round"] = schema_of<RoundAnswer>();
     out["Bid"] = schema_of<BidAnswer>();
+    out["Reservation"] = schema_of<ReservationAnswer>();
     out["BidsExplanation"] = schema_of<BidsExplanation>();
     out["TaskExplanation"] = schema_of<TaskExplanation>();
     out["TxExplanation"] = schema_of<TxExplanation>();

@@ -96,6 +96,22 @@ TEST_F(RpcMarket, ListsReservationsByPartyStateAndTask) {
     EXPECT_EQ(listed({{"limit", 1}}).size(), 1U);
 }
 
+TEST_F(RpcMarket, SaysWhatAReservationWaitsFor) {
+    add_solver(1);
+    world.mine();
+    reserve(1);
+    world.mine();
+    const json::value told = world.result("retrace_explainReservation", {"0x1"});
+    const json::value listed = world.result("retrace_reservations", {json::object{}}).at("items").at(0);
+    EXPECT_EQ(told.at("reservation"), listed);
+    EXPECT_EQ(told.at("nextHeight"), listed.at("from"));
+    EXPECT_THAT(json::value_to<std::string>(told.at("why")), HasSubstr("waits for the solver to accept it"));
+    EXPECT_THAT(json::value_to<std::string>(told.at("remedy")), HasSubstr("retrace reservation accept 1"));
+    EXPECT_EQ(told.at("spec").at("replicas"), 1);
+    EXPECT_TRUE(world.result("retrace_explainReservation", {"0x2"}).is_null());
+    EXPECT_EQ(world.error("retrace_explainReservation", {"one"}).at("code"), -32602);
+}
+
 TEST_F(RpcMarket, RefusesQueriesThatItDoesNotKnow) {
     for (const json::object& query :
          {json::object{{"limit", 0}}, json::object{{"limit", 101}}, json::object{{"limit", "0x1"}},

@@ -161,6 +161,7 @@ void RpcSchema::call_market() {
     call("retrace_segments", {"0x1", "0x0", "0x0", "0x4"});
     call("retrace_explainBids", {"0x1", address(3)});
     for (const char* task : {"0x1", "0x63"}) call("retrace_explainTask", {task});
+    for (const char* reservation : {"0x1", "0x63"}) call("retrace_explainReservation", {reservation});
     call("retrace_party", {address(1)});
     for (const char* name : {"retrace_params", "retrace_verifiers", "retrace_solvers", "retrace_beacon"})
         call(name, {"latest"});
