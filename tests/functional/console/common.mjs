@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 
 export const [, , program, folder] = process.argv;
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+export const chromiumFlags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync"];
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -17,8 +17,9 @@ const children = new Set();
 process.on("exit", () => children.forEach((child) => child.kill("SIGKILL")));
 
 /// A retrace process; `err` and `out` grow as it writes.
-export function start(...args) {
-    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+export const start = (...args) => startProgram(program, ...args);
+export function startProgram(file, ...args) {
+    const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
     children.add(child);
     const ended = new Promise((resolve) => child.on("close", (code) => (children.delete(child), resolve(code))));
     const process_ = { child, out: "", err: "", ended, end: (signal = "SIGTERM") => (child.kill(signal), ended) };
@@ -35,7 +36,7 @@ export function figure(name, unit, value, most) {
 /// Runs a command to its end; its output. An assertion fails if it does.
 export async function run(...args) {
     const done = start(...args);
-    assert.equal(await done.ended, 0, done.err);
+    assert.equal(await done.ended, 0, `${args.join(" ")}: ${done.err}`);
     return done;
 }
 
@@ -46,6 +47,17 @@ export async function compileSmall(name, ...more) {
     const out = path.join(folder, name);
     await run("task", "compile", "mlp", "--data", csv, "-o", out, "--hidden", "4", "--batch", "16", "--price-ceiling", "1", "--name", name, ...more);
     return out;
+}
+
+/// Writes rows whose label is whether the first two columns add up to more than one.
+export function writeTable(file) {
+    let seed = 1;
+    const random = () => ((seed = (seed * 48271) % 2147483647) / 2147483647);
+    const rows = Array.from({ length: 2000 }, () => {
+        const x = Array.from({ length: 8 }, () => random().toFixed(3));
+        return `${x.join(",")},${Number(x[0]) + Number(x[1]) > 1 ? 1 : 0}`;
+    });
+    fs.writeFileSync(file, `a,b,c,d,e,f,g,h,label\n${rows.join("\n")}\n`);
 }
 
 /// The result of `look` once it is neither undefined nor false.
@@ -69,7 +81,7 @@ export async function rpc(url, method, ...params) {
 
 export async function openBrowser() {
     return chromium.launchPersistentContext(fs.mkdtempSync(path.join(folder, "browser-")),
-        { executablePath: "/usr/bin/chromium", headless: true, args: flags, viewport: { width: 1280, height: 900 } });
+        { executablePath: "/usr/bin/chromium", headless: true, args: chromiumFlags, viewport: { width: 1280, height: 900 } });
 }
 
 /// A page that remembers what went wrong in it and what it asked of others.

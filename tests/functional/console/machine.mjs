@@ -2,15 +2,9 @@
 // The page of a solver that trains and earns, on a developer's chain of its own.
 import assert from "node:assert/strict";
 import path from "node:path";
-import { fitsWidth, folder, openBrowser, openPage, passesAxe, picture, rpc, start, until } from "./common.mjs";
+import { fitsWidth, folder, openBrowser, openPage, passesAxe, picture, rpc, run, start, until } from "./common.mjs";
 
 const data = "/usr/share/datasets/fashion-mnist";
-
-async function run(...args) {
-    const done = start(...args);
-    assert.equal(await done.ended, 0, done.err);
-    return done.out;
-}
 
 export async function anAgentShowsItselfToItsOperator() {
     const node = start("node", "--dev", "--data-dir", path.join(folder, "machine-node"), "--rpc-port", "0", "--block-ms", "100", "--json");

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { addWallet } from "./wallet.mjs";
-import { go, openBrowser, openPage, picture, rpc, start, until } from "./common.mjs";
+import { go, openBrowser, openPage, picture, rpc, run, start, until, writeTable } from "./common.mjs";
 
 const tree = process.argv[4];
 const port = "8545";
@@ -16,26 +16,9 @@ const say = (text) => console.log(`${((Date.now() - began) / 1000).toFixed(0)} s
 const folderOf = (user) => path.join(tree, "home", user);
 const inTree = (user, name) => path.join("/home", user, name);
 
-async function run(...args) {
-    const done = start(...args);
-    assert.equal(await done.ended, 0, `${args.join(" ")}: ${done.err}`);
-    return done.out;
-}
-
-/// Rows whose label is whether the first two columns add up to more than one.
-function writeTable(user) {
-    let seed = 1;
-    const random = () => ((seed = (seed * 48271) % 2147483647) / 2147483647);
-    const rows = Array.from({ length: 2000 }, () => {
-        const x = Array.from({ length: 8 }, () => random().toFixed(3));
-        return `${x.join(",")},${Number(x[0]) + Number(x[1]) > 1 ? 1 : 0}`;
-    });
-    fs.writeFileSync(path.join(folderOf(user), "table.csv"), `a,b,c,d,e,f,g,h,label\n${rows.join("\n")}\n`);
-}
-
 /// Compiles a task of six segments as the user; returns its folder as this process sees it.
 async function compile(user, name) {
-    writeTable(user);
+    writeTable(path.join(folderOf(user), "table.csv"));
     await run(user, "task", "compile", "mlp", "--data", inTree(user, "table.csv"), "-o", inTree(user, name), "--hidden", "16", "--batch", "16",
         "--steps", "120", "--checkpoint-every", "20", "--price-ceiling", "1", "--audit-percent", "100", "--auditors", "2", "--name", name);
     const out = path.join(folderOf(user), name);

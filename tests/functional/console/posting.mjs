@@ -3,16 +3,10 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { folder, go, openPage, passesAxe, picture, rpc, start, until } from "./common.mjs";
+import { folder, go, openPage, passesAxe, picture, rpc, run, until } from "./common.mjs";
 
 const kRows = 40_000; // samples, more tiles than one message holds
 const kColumns = 32;
-
-async function command(...args) {
-    const done = start(...args);
-    assert.equal(await done.ended, 0, done.err);
-    return done.out;
-}
 
 /// A data set that no other task has: whether a number is above the mean of its row's first two.
 function writeData(file) {
@@ -50,7 +44,7 @@ function spoiled(right) {
         [copy("toml", edit((text) => `${text}\n[market`)), "task.toml cannot be read"],
         [copy("older", edit((text) => text.replace("[compiled]", "[rest]"))), "task.toml has no section [compiled]"],
         [copy("cost", edit((text) => text.replace(/step_cost = \d+/, "step_cost = -1"))), "step_cost is not a whole number from 1"],
-        [copy("rounds", edit((text) => `${text}\n[rounds]\nrounds = 2\n`)), "This is a training in rounds"],
+        [copy("rounds", edit((text) => `${text}\n[rounds]\nrounds = 2\n`)), "task.toml: plan is missing"],
         [copy("price", edit((text) => text.replace(/price_ceiling = .*/, "price_ceiling = '<b>much</b>'"))), "price_ceiling is no number of coins"],
     ];
 }
@@ -65,7 +59,7 @@ export async function postsANewProgram(browser, url, state) {
     const csv = path.join(folder, "new.csv");
     writeData(csv);
     const right = path.join(folder, "new-task");
-    await command("task", "compile", "mlp", "--data", csv, "-o", right, "--hidden", "16", "--batch", "64", "--steps", "120", "--checkpoint-every", "20",
+    await run("task", "compile", "mlp", "--data", csv, "-o", right, "--hidden", "16", "--batch", "64", "--steps", "120", "--checkpoint-every", "20",
         "--price-ceiling", "1", "--audit-percent", "40", "--auditors", "2", "--name", "a new program");
     // The challenge windows of a task that takes an hour would be waited for.
     const terms = path.join(right, "task.toml");
@@ -88,7 +82,7 @@ export async function postsANewProgram(browser, url, state) {
     assert.equal(await panel.getByLabel("name").inputValue(), "a new program");
 
     // What it costs and promises is what the command line and the ledger compute.
-    const plan = JSON.parse(await command("task", "plan", right, "--node", url, "--json"));
+    const plan = JSON.parse((await run("task", "plan", right, "--node", url, "--json")).out);
     const shown = (await panel.textContent()).replace(/\u202f/g, "");
     const coins = (wei) => String(Number(wei) / 1e18);
     assert.ok(shown.includes(`Locked as escrow: ${coins(plan.escrow)} coins`), `${shown}\n${plan.escrow}`);
@@ -121,7 +115,7 @@ export async function postsANewProgram(browser, url, state) {
     await go(page, `#/upload/${id}`, `Upload the files of task ${id}`);
     const again = page.locator("main input[type=file]");
     const other = path.join(folder, "task-other");
-    await command("task", "compile", "mlp", "--data", path.join(right, "data"), "-o", other, "--hidden", "8");
+    await run("task", "compile", "mlp", "--data", path.join(right, "data"), "-o", other, "--hidden", "8");
     await again.setInputFiles(other);
     await page.locator("main .error", { hasText: "The folder is not what this task was posted from." }).waitFor();
     await again.setInputFiles(right);
@@ -142,7 +136,7 @@ export async function postsANewProgram(browser, url, state) {
 }
 
 async function sentWhatTheCommandLineSends(url, state, compiled) {
-    const wanted = JSON.parse(await command("task", "encode", compiled, "--node", url, "--json", "--data-dir", path.join(folder, "new-requester")));
+    const wanted = JSON.parse((await run("task", "encode", compiled, "--node", url, "--json", "--data-dir", path.join(folder, "new-requester"))).out);
     assert.equal(state.sent.data, wanted.data);
     assert.equal(BigInt(state.sent.value), BigInt(wanted.value));
     assert.equal(state.sent.to.toLowerCase(), wanted.to.toLowerCase());
@@ -152,7 +146,7 @@ async function sentWhatTheCommandLineSends(url, state, compiled) {
 async function postsATrainingOfGivenWeights(page, url, state, compiled) {
     const given = path.join(folder, "given-task");
     const weights = path.join(folder, "new-model", "model.safetensors");
-    await command("task", "compile", "mlp", "--data", path.join(compiled, "data"), "-o", given, "--start", weights, "--hidden", "16", "--batch", "64",
+    await run("task", "compile", "mlp", "--data", path.join(compiled, "data"), "-o", given, "--start", weights, "--hidden", "16", "--batch", "64",
         "--steps", "20", "--checkpoint-every", "10", "--price-ceiling", "1", "--audit-percent", "40", "--name", "given weights",
         "--optimizer", "sgd", "--lr", "1e38");
     await go(page, "#/post/", "Post a task");
@@ -205,7 +199,7 @@ async function drawsItsLosses(page, url, id) {
     assert.ok(segments.has(5), "the last segment is always audited");
 
     const out = path.join(folder, "new-model");
-    await command("task", "fetch", String(id), "--node", url, "-o", out, "--losses", "6", "--data-dir", path.join(folder, "new-requester"));
+    await run("task", "fetch", String(id), "--node", url, "-o", out, "--losses", "6", "--data-dir", path.join(folder, "new-requester"));
     const rows = fs.readFileSync(path.join(out, "metrics.csv"), "utf8").trim().split("\n").map((line) => line.split(","));
     const column = rows[0].indexOf("replayed_loss");
     const losses = rows.slice(1).filter((row) => row[column]);

@@ -37,16 +37,17 @@ export const tileLeaf = (tile: Uint8Array) => hash(tag(0), tile);
 
 /** A tree over leaves of 32 bytes each, joined pairwise from the left; an odd last node is promoted (merkle 3.1). */
 export class Tree {
-    /** The nodes of each level one after another, the leaves first. */
-    private readonly levels: Uint8Array[];
-    constructor(leaves: Uint8Array) {
-        this.levels = [leaves];
-        for (let level = leaves; level.length > 32; this.levels.push(level)) {
+    /** `levels`: the nodes of each level one after another, the leaves first. */
+    constructor(readonly levels: Uint8Array[]) {}
+    static of(leaves: Uint8Array): Tree {
+        const levels = [leaves];
+        for (let level = leaves; level.length > 32; levels.push(level)) {
             const next = new Uint8Array(32 * Math.ceil(level.length / 64));
             for (let at = 0; at < level.length; at += 64)
                 next.set(at + 32 < level.length ? hash(tag(1), level.subarray(at, at + 64)) : level.subarray(at, at + 32), at / 2);
             level = next;
         }
+        return new Tree(levels);
     }
     get root(): Uint8Array {
         const top = this.levels[this.levels.length - 1] as Uint8Array;
@@ -64,7 +65,7 @@ export class Tree {
         return joined(...siblings);
     }
 }
-export const treeRoot = (leaves: Uint8Array[]) => new Tree(joined(...leaves)).root;
+export const treeRoot = (leaves: Uint8Array[]) => Tree.of(joined(...leaves)).root;
 
 export const kDtypes: { [code: number]: { name: string; size: number } } = {
     1: { name: "F32", size: 4 }, 2: { name: "I8", size: 1 }, 3: { name: "U8", size: 1 }, 4: { name: "I32", size: 4 }, 6: { name: "BOOL", size: 1 },

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: MIT
 // A task folder of `retrace task compile` as a person chooses it: its terms, and its artifacts under their roots.
 import { parse } from "smol-toml";
-import { bytesOfTensor, equal, Fault, fromHex, kDtypes, sizes, stateRoot, tensorRoot, type Shape, tileLeaf, tileOf, toHex, Tree } from "./commit";
+import { bytesOfTensor, equal, Fault, fromHex, kDtypes, stateRoot, tensorRoot, toHex, Tree } from "./commit";
 import { hex, parseCoins, tame } from "./format";
+import type { HashAnswer } from "./hash_worker";
 import { parseProgram, type Program } from "./program";
-import type { Spec } from "./records";
-import { kTilesMax } from "./wire";
+import type { GroupSpec, Spec } from "./records";
+import { groupOf, parsePlan, type RoundTerms, type Plan } from "./rounds";
+import { ofFile, type TensorSource } from "./tensor_source";
 
-/** Bytes of a folder that a page sends; more takes the command line, which also goes on after a restart. */
-const kBytesMax = 2 ** 30;
+/** Bytes of a tensor, as the command line takes them (node/tasks/data). */
+const kBytesMax = 2 ** 33;
 const kTextMax = 1 << 20;
 const kProgramMax = 80 << 20;
 const kHeaderMax = 16 << 20;
 
-/** A tensor whose elements are read when they are needed. */
-export interface TensorSource extends Shape {
-    name: string;
-    /** Row-major little-endian elements from byte `at` on. */
-    read(at: number, length: number): Promise<Uint8Array>;
-}
 export interface TensorArtifact {
     kind: "tensor";
     name: string;
@@ -33,38 +29,39 @@ export type Artifact =
 
 export interface CompiledTask {
     spec: Spec;
+    /** Of a training in rounds. */
+    rounds?: { group: GroupSpec; costs: SegmentCosts };
     artifacts: Artifact[];
     bytes: number;
 }
 
-/** Calls `take` with each tile of a tensor in order; reads 32 rows at a time. */
-export async function eachTile(source: TensorSource, first: number, count: number, take: (index: number, tile: Uint8Array) => void): Promise<void> {
-    const { rows, cols, tileCols, size } = sizes(source);
-    let band = -1;
-    let data: Uint8Array = new Uint8Array();
-    for (let index = first; index < first + count; index++) {
-        const wanted = Math.floor(index / tileCols);
-        if (wanted !== band) {
-            data = await source.read(wanted * 32 * cols * size, Math.min(32, rows - wanted * 32) * cols * size);
-            band = wanted;
-        }
-        take(index, tileOf(source, index, data));
-    }
+/** Multiply-adds of a member's segment: without messages, and to take in one. */
+export interface SegmentCosts {
+    alone: bigint;
+    message: bigint;
 }
 
-async function committed(source: TensorSource, stop: AbortSignal, done: (bytes: number) => void): Promise<TensorArtifact> {
-    const { tileRows, tileCols, size } = sizes(source);
-    const tiles = tileRows * tileCols;
-    const leaves = new Uint8Array(32 * tiles);
-    for (let first = 0; first < tiles; first += kTilesMax) {
-        if (stop.aborted) throw new Fault("Cancelled.");
-        const count = Math.min(kTilesMax, tiles - first);
-        await eachTile(source, first, count, (index, tile) => leaves.set(tileLeaf(tile), 32 * index));
-        done(count * 1024 * size);
-        await new Promise((resolve) => setTimeout(resolve)); // the page stays responsive
+/** Hashes tensors one after another in a worker; `end` stops it. */
+class Hasher {
+    private readonly worker = new Worker(new URL("./hash_worker.ts", import.meta.url), { type: "module" });
+    constructor(private readonly stop: AbortSignal, private readonly done: (bytes: number) => void) {}
+    commit(source: TensorSource): Promise<TensorArtifact> {
+        return new Promise((resolve, reject) => {
+            const cancel = () => reject(new Fault("Cancelled."));
+            if (this.stop.aborted) return cancel();
+            this.stop.addEventListener("abort", cancel);
+            this.worker.onerror = () => reject(new Fault("This browser does not run the part of the page that hashes."));
+            this.worker.onmessage = ({ data }: MessageEvent<HashAnswer>) => {
+                if ("done" in data) return this.done(data.done);
+                this.stop.removeEventListener("abort", cancel);
+                if ("fault" in data) return reject(new Fault(data.fault));
+                const tree = new Tree(data.levels);
+                resolve({ kind: "tensor", name: source.name, root: `0x${toHex(tensorRoot(source, tree.root))}`, source, tree });
+            };
+            this.worker.postMessage(source);
+        });
     }
-    const tree = new Tree(leaves);
-    return { kind: "tensor", name: source.name, root: `0x${toHex(tensorRoot(source, tree.root))}`, source, tree };
+    end = () => this.worker.terminate();
 }
 
 /** The files of the chosen folder by their paths in it. */
@@ -106,19 +103,25 @@ interface Files {
     initialiser?: string;
     initialState?: string;
     data: string;
+    plan?: string;
+}
+interface Terms {
+    terms: Spec;
+    files: Files;
+    rounds?: RoundTerms;
+    messageCost: bigint;
 }
 
 const kBlocksMax = 100_000_000n;
 
 /** The terms that task.toml states, without the roots. */
-function readTerms(source: string): { terms: Spec; files: Files } {
+function readTerms(source: string): Terms {
     let root: Table;
     try {
         root = parse(source, { integersAsBigInt: true }) as Table;
     } catch (error) {
         throw new Fault(`task.toml cannot be read: ${tame(String((error as Error).message).split("\n")[0], 160)}`);
     }
-    if (root.rounds !== undefined) throw new Fault("This is a training in rounds, which this page does not post: use retrace task submit.");
     const task = table(root.task, "task");
     const market = table(root.market, "market");
     if (root.compiled === undefined) throw new Fault("task.toml has no section [compiled]: compile the task again, with this version of retrace.");
@@ -148,14 +151,42 @@ function readTerms(source: string): { terms: Spec; files: Files } {
         checkpointBlocks: hex(whole(market, "checkpoint_blocks", 1n, kBlocksMax)),
         replayBlocks: hex(whole(market, "replay_blocks", 1n, kBlocksMax)),
         finishBlocks: hex(whole(market, "finish_blocks", 1n, kBlocksMax)),
-        stepCost: hex(whole(compiled, "step_cost", 1n, 2n ** 50n)),
+        stepCost: hex(whole(compiled, "step_cost", 1n, 2n ** 63n - 1n)),
         allowUnaudited: market.allow_unaudited === true,
         spot: market.spot === true,
     };
     const files: Files = { program: text(task, "program"), data: text(task, "data") };
     if (task.initialiser !== undefined) files.initialiser = text(task, "initialiser");
     else files.initialState = text(task, "initial_state");
-    return { terms, files };
+    if (root.rounds === undefined) return { terms, files, messageCost: 0n };
+    const section = table(root.rounds, "rounds");
+    if (files.initialState !== undefined) throw new Fault("task.toml: a training in rounds begins with an initialiser.");
+    files.plan = text(section, "plan");
+    return { terms, files, rounds: readRounds(section), messageCost: whole(compiled, "message_cost", 0n, 2n ** 63n - 1n) };
+}
+
+/** The numbers of [rounds], with the defaults of node/tasks/task_file.hpp. */
+function readRounds(of: Table): RoundTerms {
+    const number = (key: string, low: bigint, high: bigint, otherwise?: number) =>
+        of[key] === undefined && otherwise !== undefined ? otherwise : Number(whole(of, key, low, high));
+    const blocks = (key: string, otherwise: number) => number(key, 1n, kBlocksMax, otherwise);
+    const members = number("members", 1n, 256n);
+    const absenceLimit = number("absence_limit", 1n, 256n, 8);
+    const maxAge = number("max_age", 0n, 256n, 0);
+    return {
+        rounds: number("rounds", 1n, 1_000_000n),
+        members,
+        inner: number("inner", 1n, 65_536n),
+        least: number("least_members", 2n, 255n, Math.max(2, Math.ceil(members / 2))),
+        roundBlocks: blocks("round_blocks", 600),
+        graceBlocks: blocks("grace_blocks", 60),
+        fetchBlocks: blocks("fetch_blocks", 60),
+        revealBlocks: blocks("reveal_blocks", 30),
+        absenceLimit,
+        keepRounds: number("keep_rounds", 1n, 256n, 64),
+        catchUpMax: of.catch_up_max === undefined ? null : number("catch_up_max", 1n, 2n ** 20n - 1n),
+        maxAge,
+    };
 }
 
 const kNames: { [name: string]: number } = { f32: 1, i8: 2, u8: 3, i32: 4, bool: 6 };
@@ -180,29 +211,6 @@ async function readData(folder: Folder, path: string): Promise<{ source: TensorS
     });
 }
 
-/** Elements that lie in a file from byte `begin` on; to its end unless `length` is given. */
-function ofFile(tensor: Shape & { name: string }, file: File, begin: number, length = file.size - begin): TensorSource {
-    const size = bytesOfTensor(tensor);
-    if (length !== size) throw new Fault(`${tame(tensor.name)} has ${length} bytes and not ${size}.`);
-    return { ...tensor, read: async (at, count) => new Uint8Array(await file.slice(begin + at, begin + at + count).arrayBuffer()) };
-}
-
-/** Numbers that a state may begin with, as node/tasks/data cleans them: finite, and no subnormals. */
-function cleaned(source: TensorSource): TensorSource {
-    const read = async (at: number, length: number) => {
-        const data = await source.read(at, length);
-        const words = new DataView(data.buffer, data.byteOffset, data.byteLength);
-        for (let i = 0; i + 4 <= data.length; i += 4) {
-            const word = words.getUint32(i, true);
-            const exponent = (word >>> 23) & 255;
-            if (exponent === 255) throw new Fault(`${tame(source.name)} holds a NaN or an infinity.`);
-            if (exponent === 0 && word << 1 !== 0) words.setUint32(i, word & 0x80000000, true);
-        }
-        return data;
-    };
-    return source.dtype === 1 ? { ...source, read } : source;
-}
-
 /** The state before step 0: tensors of the program by name; those that the file lacks are zeros. */
 async function readState(file: File, program: Program): Promise<TensorSource[]> {
     const head = new DataView(await file.slice(0, 8).arrayBuffer());
@@ -218,11 +226,12 @@ async function readState(file: File, program: Program): Promise<TensorSource[]> 
     const out = program.states.map((tensor): TensorSource => {
         const entry = known.get(tensor.name);
         known.delete(tensor.name);
-        if (!entry) return { ...tensor, read: async (_, count) => new Uint8Array(count) };
+        const { dtype, dims } = tensor;
+        if (!entry) return { name: tensor.name, dtype, dims, content: null, clean: false };
         const [from, to] = Array.isArray(entry.data_offsets) ? (entry.data_offsets as number[]) : [];
         if (entry.dtype !== kDtypes[tensor.dtype]?.name || String(entry.shape) !== String(tensor.dims) || !Number.isSafeInteger(from) || !Number.isSafeInteger(to))
             throw new Fault(`${tame(file.name)}: ${tame(tensor.name)} has another shape than in the program.`);
-        return cleaned(ofFile(tensor, file, 8 + length + (from as number), (to as number) - (from as number)));
+        return { ...ofFile(tensor, file, 8 + length + (from as number), (to as number) - (from as number)), clean: true };
     });
     if (known.size > 0) throw new Fault(`${tame(file.name)}: the program has no state tensor ${tame([...known.keys()][0])}.`);
     return out;
@@ -234,47 +243,84 @@ function checkShapes(program: Program, data: TensorSource[]) {
     if (!same) throw new Fault("The program reads data of other shapes than the folder holds.");
 }
 
-async function readFirstState(folder: Folder, files: Files, terms: Spec, program: Program, commit: (source: TensorSource) => Promise<TensorArtifact>): Promise<Artifact> {
-    if (files.initialiser !== undefined) {
-        const file = await folder.bytes(files.initialiser, kProgramMax);
-        const init = parseProgram(file);
-        if (init.states.length !== program.states.length) throw new Fault("The initialiser belongs to another program.");
-        return { kind: "program", name: files.initialiser, root: `0x${toHex(init.root)}`, file };
-    }
-    const name = files.initialState as string;
-    const tensors: TensorArtifact[] = [];
-    for (const source of await readState(folder.find(name, kBytesMax), program)) tensors.push(await commit(source));
-    const contract = fromHex(terms.contractHash);
-    const root = stateRoot(contract, program.root, 0, tensors.map((one) => fromHex(one.root)));
-    return { kind: "state", name, root: `0x${toHex(root)}`, contract, program: program.root, tensors };
+/** Artifacts of a training, its program or plan and its first state, and the program that reads the data. */
+interface Programs {
+    program: Program;
+    plan?: Plan;
+    main: Artifact & { kind: "program" };
+    /** Sources of the first state; empty: an initialiser makes it. */
+    states: TensorSource[];
+    init?: Artifact;
 }
 
-/** Reads and hashes a folder; a Fault says what is wrong with it. */
-export async function readCompiled(list: Iterable<File>, stop: AbortSignal, tell: (part: number) => void): Promise<CompiledTask> {
-    const folder = new Folder(list);
-    const { terms, files } = readTerms(await folder.text("task.toml"));
-    const file = await folder.bytes(files.program, kProgramMax);
-    const program = parseProgram(file);
-    const data = await readData(folder, files.data);
-    checkShapes(program, data.map(({ source }) => source));
-    const states = files.initialState === undefined ? 0 : program.states.reduce((sum, tensor) => sum + bytesOfTensor(tensor), 0);
-    const total = file.length + states + data.reduce((sum, { source }) => sum + bytesOfTensor(source), 0);
-    if (total > kBytesMax) throw new Fault("The folder holds more than 1 GiB, which a page does not send: use retrace task submit.");
-    let done = 0;
-    const commit = (source: TensorSource) => committed(source, stop, (bytes) => tell(Math.min(1, (done += bytes) / total)));
-    const first = await readFirstState(folder, files, terms, program, commit);
-    const artifacts: Artifact[] = [{ kind: "program", name: files.program, root: `0x${toHex(program.root)}`, file }, first];
-    for (const { source, root } of data) {
-        const tensor = await commit(source);
-        if (!equal(fromHex(tensor.root), fromHex(root))) throw new Fault(`${tame(source.name)} is not what its manifest.json names.`);
-        artifacts.push(tensor);
+async function readPrograms(folder: Folder, files: Files): Promise<Programs> {
+    const name = files.plan ?? files.program;
+    const file = await folder.bytes(name, kProgramMax);
+    const artifact = (root: Uint8Array) => ({ kind: "program" as const, name, root: `0x${toHex(root)}`, file });
+    if (files.plan !== undefined) {
+        const plan = parsePlan(file);
+        const init = { kind: "program" as const, name: `${name}: init`, root: `0x${toHex(plan.init.program.root)}`, file: plan.init.file };
+        return { program: plan.inner, plan, main: artifact(plan.root), states: [], init };
     }
-    const spec: Spec = {
+    const program = parseProgram(file);
+    const out = { program, main: artifact(program.root) };
+    if (files.initialState !== undefined) return { ...out, states: await readState(folder.find(files.initialState, kBytesMax), program) };
+    const initialiser = files.initialiser as string;
+    const initFile = await folder.bytes(initialiser, kProgramMax);
+    const init = parseProgram(initFile);
+    if (init.states.length !== program.states.length) throw new Fault("The initialiser belongs to another program.");
+    return { ...out, states: [], init: { kind: "program", name: initialiser, root: `0x${toHex(init.root)}`, file: initFile } };
+}
+
+/** The terms with the roots of the artifacts, which are the program or plan, the first state or its maker, and the data. */
+function specOf(terms: Spec, artifacts: Artifact[]): Spec {
+    const [main, first] = artifacts as [Artifact & { kind: "program" }, Artifact];
+    return {
         ...terms,
-        programRoot: `0x${toHex(program.root)}`,
-        programBytes: hex(file.length),
+        programRoot: main.root,
+        programBytes: hex(main.file.length),
         dataRoots: artifacts.slice(2).map(({ root }) => root),
         [first.kind === "program" ? "initRoot" : "initialStateRoot"]: first.root,
     };
-    return { spec, artifacts, bytes: total };
+}
+
+/** What the market has of a training in rounds: members are replicas, and a segment is a round. */
+function postedRounds(terms: Spec, message: bigint, chosen: RoundTerms, plan: Plan): { terms: Spec; rounds: NonNullable<CompiledTask["rounds"]> } {
+    const group = groupOf(chosen, plan);
+    const alone = BigInt(terms.stepCost);
+    const stepCost = hex(alone + BigInt(chosen.members) * message);
+    return {
+        terms: { ...terms, steps: hex(chosen.rounds + 1), interval: "0x1", replicas: chosen.members, stepCost, spot: false },
+        rounds: { group, costs: { alone, message } },
+    };
+}
+
+/** Reads and hashes a folder; a Fault says what is wrong with it. `tell`: the part that is done. */
+export async function readCompiled(list: Iterable<File>, stop: AbortSignal, tell: (part: number) => void): Promise<CompiledTask> {
+    const folder = new Folder(list);
+    const { terms, files, rounds, messageCost } = readTerms(await folder.text("task.toml"));
+    const { program, plan, main, states, init } = await readPrograms(folder, files);
+    const data = await readData(folder, files.data);
+    checkShapes(program, data.map(({ source }) => source));
+    const posted = plan && rounds && postedRounds(terms, messageCost, rounds, plan);
+    const total = main.file.length + [...states, ...data.map(({ source }) => source)].reduce((sum, tensor) => sum + bytesOfTensor(tensor), 0);
+    let done = 0;
+    const hasher = new Hasher(stop, (bytes) => tell(Math.min(1, (done += bytes) / total)));
+    try {
+        const tensors: TensorArtifact[] = [];
+        for (const source of states) tensors.push(await hasher.commit(source));
+        const contract = fromHex(terms.contractHash);
+        const root = () => `0x${toHex(stateRoot(contract, program.root, 0, tensors.map((one) => fromHex(one.root))))}`;
+        const first: Artifact = init ?? { kind: "state", name: files.initialState as string, root: root(), contract, program: program.root, tensors };
+        const artifacts: Artifact[] = [main, first];
+        for (const { source, root: wanted } of data) {
+            const tensor = await hasher.commit(source);
+            if (!equal(fromHex(tensor.root), fromHex(wanted))) throw new Fault(`${tame(source.name)} is not what its manifest.json names.`);
+            artifacts.push(tensor);
+        }
+        if (!posted) return { spec: specOf(terms, artifacts), artifacts, bytes: total };
+        return { spec: specOf(posted.terms, artifacts), rounds: posted.rounds, artifacts, bytes: total };
+    } finally {
+        hasher.end();
+    }
 }

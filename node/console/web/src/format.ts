@@ -56,7 +56,7 @@ export function bytes(n: number): string {
     if (!Number.isFinite(n)) return "–";
     if (n < 1024) return `${n} B`;
     if (n < 1024 ** 2) return `${figure(n / 1024)} KiB`;
-    return `${figure(n / 1024 ** 2)} MiB`;
+    return n < 1024 ** 3 ? `${figure(n / 1024 ** 2)} MiB` : `${figure(n / 1024 ** 3)} GiB`;
 }
 
 export const short = (hash: string, digits = 6): string =>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What terms mean for both sides: escrow (market 6.1), rent (market 12.4), the stake of a bid (market 5.2 to 5.5), the odds of a fraud.
 import { big } from "./format";
-import type { Spec } from "./records";
+import type { GroupSpec, Spec } from "./records";
+import type { Posting } from "./terms";
 
 export interface MarketParams {
     contractHash: string;
@@ -13,6 +14,7 @@ export interface MarketParams {
     collusionBp: string;
     redraws: string;
     bidDeposit: string;
+    checkpointBlocks: string;
     rounds: string;
     bidBlocks: string;
     revealBlocks: string;
@@ -20,6 +22,9 @@ export interface MarketParams {
     deliverBlocks: string;
     unbondBlocks: string;
 }
+
+/** The market's places(): taken, most, and the rent of the next one for a block (contracts 12.8). */
+export const kPlaces = { to: "0x0000000000000000000000000000000000001002", data: "0x579ff7a2" };
 
 const kWhole = 10_000n; // basis points
 const kOne = 10n ** 18n;
@@ -43,13 +48,18 @@ export function escrowOf(spec: Spec, params: MarketParams): bigint {
 }
 
 /** A deposit for the rent of the place, twice as high as needed now; what is not used comes back. */
-export function rentDepositOf(spec: Spec, places: string, params: MarketParams): bigint {
+export function rentDepositOf({ spec, rounds }: Posting, places: string, params: MarketParams): bigint {
     const word = (index: number) => big(`0x${places.slice(2 + 64 * index, 66 + 64 * index)}`);
     if (word(0) + kTasksAhead < word(1) / 2n) return 0n;
     const rent = greatest(big(params.bidDeposit) / 1_000_000n, word(2));
     const auctions = big(params.rounds) * (big(params.bidBlocks) + big(params.revealBlocks) + big(params.acceptBlocks));
-    return 2n * rent * (auctions + big(spec.finishBlocks) + big(params.deliverBlocks) + big(params.unbondBlocks));
+    const first = greatest(big(params.checkpointBlocks), big(spec.checkpointBlocks));
+    const work = rounds ? first + big(spec.steps) * longestRound(rounds.group) : big(spec.finishBlocks);
+    return 2n * rent * (auctions + work + big(params.deliverBlocks) + big(params.unbondBlocks));
 }
+
+/** Blocks of a round of which nothing is doubled (contracts 21.10.21), without masks. */
+const longestRound = (of: GroupSpec) => big(of.roundBlocks) + 2n * (big(of.fetchBlocks) + big(of.revealBlocks)) + 5n;
 
 /** p · (1-f) · (1 - f^v) as a fraction: a bad segment is drawn, by an honest member, for an honest auditor. */
 function found(spec: Spec, params: MarketParams): [numerator: bigint, denominator: bigint] {

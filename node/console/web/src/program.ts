@@ -3,7 +3,7 @@
 import { equal, Fault, hash, kDtypes, type Shape, sizes, tensorRoot, tileLeaf, tileOf, treeRoot, u32 } from "./commit";
 
 /** Reads the canonical codec (merkle 2). */
-class Reader {
+export class Reader {
     private at = 0;
     constructor(private readonly data: Uint8Array) {}
     raw(length: number): Uint8Array {
@@ -13,7 +13,7 @@ class Reader {
     number(size: 1 | 2 | 4 | 8): number {
         return this.raw(size).reduceRight((value, byte) => value * 256 + byte, 0);
     }
-    bytes = () => this.raw(this.number(4));
+    bytes = (): Uint8Array => this.raw(this.number(4));
     /** What `read` reads, as bytes. */
     slice(read: () => void): Uint8Array {
         const from = this.at;

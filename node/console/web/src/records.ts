@@ -49,6 +49,17 @@ export interface Reservation {
     offeredHeight: string;
 }
 
+export interface ReservationAnswer {
+    reservation: Reservation;
+    /** null once the task has begun, or the reservation is over. */
+    spec: Spec | null;
+    height: string;
+    why: string;
+    remedy: string;
+    next: string;
+    nextHeight: string | null;
+}
+
 export interface Run {
     index: number;
     solver: string;
@@ -212,8 +223,27 @@ export interface DisputeAnswer {
     why: string;
 }
 
+export interface GroupSpec {
+    rounds: number;
+    stepsMax: number;
+    shared: number;
+    publicTensors: number[];
+    phases: { phase: number; memberSeed: boolean; programRoot: string }[];
+    least: number;
+    roundBlocks: string;
+    graceBlocks: string;
+    fetchBlocks: string;
+    revealBlocks: string;
+    absenceLimit: number;
+    keepRounds: number;
+    catchUpMax: number;
+    maskBits: number;
+    maskBlocks: string;
+    maxAge: number;
+}
+
 export interface Group {
-    spec: { rounds: number };
+    spec: GroupSpec;
     group: { phase: string; round: number; deadline: string; committed: number[]; listed: number[]; revealed: number[]; price: string };
     members: {
         run: number;

@@ -108,7 +108,7 @@ export class NodeLink {
         socket.onmessage = ({ data }) => this.take(String(data));
         socket.onclose = () => {
             if (this.socket !== socket) return;
-            this.trouble = "the node does not answer; trying again";
+            this.trouble = "The node does not answer; trying again.";
             this.change("lost");
             window.setTimeout(() => this.open(), this.pauseMs);
             this.pauseMs = Math.min(kPauseMaxMs, this.pauseMs * 2);
@@ -120,7 +120,7 @@ export class NodeLink {
             const id = await this.call<string>("eth_subscribe", [kind]);
             this.subscriptions.set(id, take);
         } catch (error) {
-            this.trouble = `no live updates: ${(error as Error).message}`;
+            this.trouble = `No live updates: ${(error as Error).message}.`;
             this.links.emit(this.link);
         }
     }

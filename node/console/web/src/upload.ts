@@ -2,9 +2,9 @@
 // Sends the artifacts of a posted task to this node, which takes only what a live task names and its escrow stands for.
 // What the node has is not sent again.
 import type { Artifact, CompiledTask, TensorArtifact } from "./compiled";
-import { eachTile } from "./compiled";
 import { bytesOfTensor, Fault, fromHex, joined, sizes, toHex } from "./commit";
-import { fields, get, kPieceMax, kTilesMax, messageMax, numberOf, put, stateManifest, tileRange } from "./wire";
+import { eachTile } from "./tensor_source";
+import { fields, get, kPieceMax, messageMax, numberOf, put, sentTiles, stateManifest, tileRange } from "./wire";
 
 interface Info {
     complete: boolean;
@@ -35,8 +35,15 @@ async function sendProgram(root: string, file: Uint8Array, stop: AbortSignal, te
 }
 
 async function sendTensor({ source, tree, root, name }: TensorArtifact, stop: AbortSignal, tell: Tell): Promise<void> {
-    const { tileRows, tileCols } = sizes(source);
+    const { tileRows, tileCols, size } = sizes(source);
+    const piece = sentTiles(size);
     const all = tileRows * tileCols;
+    const bytes = bytesOfTensor(source);
+    let told = 0;
+    const sent = (tiles: number) => {
+        told += (bytes * tiles) / all;
+        tell((bytes * tiles) / all);
+    };
     let left = all + 1;
     let from = -1;
     for (let info = await infoOf(root, stop); !info.complete; info = await infoOf(root, stop)) {
@@ -48,15 +55,17 @@ async function sendTensor({ source, tree, root, name }: TensorArtifact, stop: Ab
         left = missing;
         from = first;
         for (const gap of gaps) {
-            for (let first = gap.first; first < gap.first + gap.count; first += kTilesMax) {
-                const count = Math.min(kTilesMax, gap.first + gap.count - first);
+            for (let first = gap.first; first < gap.first + gap.count; first += piece) {
+                const count = Math.min(piece, gap.first + gap.count - first);
                 const tiles: Uint8Array[] = [];
                 await eachTile(source, first, count, (_, tile) => tiles.push(tile));
                 await put(root, "tiles", tileRange(source, tree.root, first, joined(...tiles), tree.prove(first, first + count - 1)), stop);
-                tell((bytesOfTensor(source) * count) / all);
+                sent(count);
+                if (stop.aborted) throw new Fault("Cancelled.");
             }
         }
     }
+    tell(bytes - told); // what had arrived before
 }
 
 async function send(artifact: Artifact, stop: AbortSignal, tell: Tell): Promise<void> {

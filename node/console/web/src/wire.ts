@@ -80,6 +80,8 @@ export interface Place {
 
 export const kTilesMax = 1024; // in one message
 export const kPieceMax = 4 << 20; // of a program
+/** Tiles in a message that this page sends: 1 MiB of them pass a slow link in time. */
+export const sentTiles = (size: number) => Math.floor(1024 / size);
 const kEnvelope = 64 << 10; // what a message has beside its tiles or its piece of a program
 const kTimeoutMs = 30_000;
 

@@ -2,7 +2,7 @@
 // A compiled task from the person's disk: posted, and its files uploaded to this node.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type CompiledTask, readCompiled } from "../compiled";
-import { bytes, count, hex, num, tame } from "../format";
+import { bytes, count, duration, hex, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
 import { ErrorLine, Panel, Pending, TaskLink } from "../parts";
 import type { Task, TxExplanation } from "../records";
@@ -48,7 +48,8 @@ function Chooser({ given }: { given: (task: CompiledTask) => void }) {
         <>
             <p>
                 <FolderField take={take} />{" "}
-                <span role="status">{part !== undefined && `reading and hashing: ${Math.floor(100 * part)} %`}</span>
+                <span role="status">{part !== undefined && `reading and hashing: ${Math.floor(100 * part)} %`}</span>{" "}
+                {part !== undefined && <button type="button" onClick={() => running.current?.abort()}>Cancel</button>}
             </p>
             <ErrorLine text={error} />
         </>
@@ -61,26 +62,37 @@ function Upload({ task, id }: { task: CompiledTask; id: number }) {
     const [error, setError] = useState("");
     const [turn, setTurn] = useState(0);
     const [done, setDone] = useState(false);
+    const running = useRef<AbortController>();
+    const began = useRef(0);
     useEffect(() => {
         const controller = new AbortController();
+        running.current = controller;
+        began.current = Date.now();
+        let current = true;
         setError("");
         setDone(false);
-        upload(task, controller.signal, setPart)
-            .then(() => setDone(true))
-            .catch((e: Error) => !controller.signal.aborted && setError(e.message));
-        return () => controller.abort();
+        setPart(0);
+        upload(task, controller.signal, (now) => current && setPart(now))
+            .then(() => current && setDone(true))
+            .catch((e: Error) => current && setError(controller.signal.aborted ? "Cancelled. What has arrived stays and is not sent again." : e.message));
+        return () => {
+            current = false;
+            controller.abort();
+        };
     }, [task, turn]);
+    const left = (1 / part - 1) * ((Date.now() - began.current) / 1000);
     return (
         <>
             <p>
                 <Bar done={done ? 1 : part} of={1} label="sent to this node" />{" "}
                 <span role="status">
-                    {done ? <>The node has all files of <TaskLink of={id} />.</> : <>Sending {bytes(task.bytes)} for task {id}: {Math.floor(100 * part)} %</>}
-                </span>
+                    {done ? <>The node has all files of <TaskLink of={id} />.</> : <>Sending {bytes(task.bytes)} for task {id}: {Math.floor(100 * part)} %{part > 0.01 && !error && `, about ${duration(left)} left`}</>}
+                </span>{" "}
+                {!done && !error && <button type="button" onClick={() => running.current?.abort()}>Cancel</button>}
             </p>
             {!done && !error && <p class="caption">Keep this page open. If it closes, go on at #/upload/{id} with the same folder; what has arrived is not sent again.</p>}
             <ErrorLine text={error} />
-            {error && <button type="button" onClick={() => setTurn(turn + 1)}>Try again</button>}
+            {error && <button type="button" onClick={() => setTurn(turn + 1)}>Go on</button>}
         </>
     );
 }
@@ -111,7 +123,7 @@ export function NewTask() {
             {id === undefined && <Chooser given={given} />}
             <ErrorLine text={error} />
             {task && id === undefined && (
-                <Terms key={JSON.stringify(task.spec)} spec={task.spec} from="the folder" posted={posted}>
+                <Terms key={JSON.stringify(task.spec)} of={task} from="the folder" posted={posted}>
                     <p class="caption">{bytes(task.bytes)} in {count(task.artifacts.length)} artifacts will be sent to this node.</p>
                 </Terms>
             )}

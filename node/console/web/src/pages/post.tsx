@@ -3,79 +3,20 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Send, useAccount } from "../actions";
-import { big, bytes, coins, count, figure, hex, num, parseCoins, tame } from "../format";
+import { bytes, coins, count, figure, hex, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
-import { detection, escrowOf, type MarketParams, rentDepositOf, segmentsOf, stakeFloor } from "../odds";
+import { detection, escrowOf, kPlaces, type MarketParams, rentDepositOf, segmentsOf, stakeFloor } from "../odds";
 import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
-import type { Group, Page, Spec, Task, TaskSummary, Verifier } from "../records";
+import type { Group, Page, Task, TaskSummary, Verifier } from "../records";
+import { encodable, fieldsOf, type Posting, postingOf, valuesOf } from "../terms";
 import type { Call } from "../wallet";
 import { NewTask } from "./compiled";
 
-/** The market's places(): taken, most, and the rent of the next one for a block (contracts 12.8). */
-const kPlaces = { to: "0x0000000000000000000000000000000000001002", data: "0x579ff7a2" };
-interface Form {
-    name: string;
-    steps: string;
-    interval: string;
-    seed: string;
-    price: string;
-    audit: string;
-    auditors: string;
-    replicas: string;
-    allowUnaudited: boolean;
-    spot: boolean;
-}
-
-const kFields: [key: Exclude<keyof Form, "allowUnaudited" | "spot">, label: string][] = [
-    ["name", "name"],
-    ["steps", "steps"],
-    ["interval", "steps of a segment"],
-    ["seed", "seed"],
-    ["price", "at most, coins a segment"],
-    ["audit", "audited segments, %"],
-    ["auditors", "auditors of a segment (1–5)"],
-    ["replicas", "replicas (1–5)"],
-];
-
-function whole(text: string, what: string, low: bigint, high: bigint): bigint {
-    if (!/^\d{1,20}$/.test(text.trim()) || BigInt(text) < low || BigInt(text) > high) throw new Error(`${what} is a whole number from ${low} to ${high}.`);
-    return BigInt(text);
-}
-
-/** The terms with the form's numbers; throws a sentence about the first that is wrong. */
-export function termsOf(old: Spec, form: Form): Spec {
-    if (new TextEncoder().encode(form.name).length > 64) throw new Error("The name has at most 64 bytes.");
-    const steps = whole(form.steps, "The number of steps", 1n, 2n ** 40n);
-    const interval = whole(form.interval, "The number of steps of a segment", 1n, steps);
-    const price = parseCoins(form.price);
-    if (!price) throw new Error("The price is a number of coins above zero, such as 1.5.");
-    const percent = Number(form.audit);
-    if (!(percent >= 0.01 && percent <= 100)) throw new Error("The share of audited segments is from 0.01 to 100 %.");
-    return {
-        ...old,
-        name: form.name,
-        steps: hex(steps),
-        interval: hex(interval),
-        seed: hex(whole(form.seed, "The seed", 0n, 2n ** 64n - 1n)),
-        priceCeiling: hex(price),
-        auditBp: Math.round(percent * 100),
-        auditors: Number(whole(form.auditors, "The number of auditors", 1n, 5n)),
-        replicas: Number(whole(form.replicas, "The number of replicas", 1n, 5n)),
-        allowUnaudited: form.allowUnaudited,
-        spot: form.spot,
-    };
-}
-
-/** As the ABI's encoder takes it: quantities as bigint. */
-function encodable(spec: Spec): { [name: string]: unknown } {
-    const wide = ["programBytes", "steps", "interval", "seed", "priceCeiling", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost"];
-    return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, wide.includes(name) ? big(value) : value]));
-}
-
 /** What the terms cost, and what they promise. */
-function Costs({ terms, params, places, verifiers }: { terms: Spec; params: MarketParams; places: string; verifiers: number | undefined }) {
+function Costs({ of, params, places, verifiers }: { of: Posting; params: MarketParams; places: string; verifiers: number | undefined }) {
+    const { spec: terms, rounds } = of;
     const stake = stakeFloor(terms, params);
-    const rent = rentDepositOf(terms, places, params);
+    const rent = rentDepositOf(of, places, params);
     const percent = (bad: number) => `${figure(100 * detection(terms, params, bad))} %`;
     return (
         <>
@@ -90,11 +31,13 @@ function Costs({ terms, params, places, verifiers }: { terms: Spec; params: Mark
             </p>
             <Facts
                 rows={[
-                    ["segments", count(hex(segmentsOf(terms) * BigInt(terms.replicas)))],
+                    rounds
+                        ? ["a member is paid at most", `${coins(hex(BigInt(terms.priceCeiling) * BigInt(rounds.group.rounds)))} coins, for ${count(rounds.group.rounds)} rounds of ${count(rounds.group.stepsMax)} steps`]
+                        : ["segments", count(hex(segmentsOf(terms) * BigInt(terms.replicas)))],
                     ["stake that a bid locks", stake === null ? "no stake is enough: audit more" : `${coins(hex(stake))} coins`],
                     ["one bad segment is found with", percent(1)],
                     ["ten bad segments with", percent(10)],
-                    ["always audited", "the first and the last segment"],
+                    ["always audited", rounds ? "each member's first segment, and the one that takes in the last round" : "the first and the last segment"],
                 ]}
             />
             {verifiers !== undefined && verifiers < terms.auditors && !terms.allowUnaudited && (
@@ -107,37 +50,30 @@ function Costs({ terms, params, places, verifiers }: { terms: Spec; params: Mark
 }
 
 /** A form over terms; `posted` is told the transaction that posted them. */
-export function Terms({ spec, from, posted, children }: { spec: Spec; from: string; posted?: (hash: string) => void; children?: ComponentChildren }) {
+export function Terms({ of, from, posted, children }: { of: Posting; from: string; posted?: (hash: string) => void; children?: ComponentChildren }) {
     const account = useAccount();
     const params = useQuery<MarketParams>("retrace_params", []);
     const places = useQuery<string>("eth_call", [kPlaces, "latest"]);
     const verifiers = useQuery<Verifier[]>("retrace_verifiers", []);
-    const [form, setForm] = useState<Form>({
-        name: spec.name,
-        steps: big(spec.steps).toString(),
-        interval: big(spec.interval).toString(),
-        seed: big(spec.seed).toString(),
-        price: coins(spec.priceCeiling).replace(/\u202f/g, ""),
-        audit: String(spec.auditBp / 100),
-        auditors: String(spec.auditors),
-        replicas: String(spec.replicas),
-        allowUnaudited: false,
-        spot: spec.spot,
-    });
+    const [values, setValues] = useState(valuesOf(of));
+    const [flags, setFlags] = useState({ allowUnaudited: false, spot: of.spec.spot });
+    const { spec, rounds } = of;
     if (!params.data || places.data === undefined) return <Pending error={params.error || places.error} data={undefined} what="parameters" />;
     const known = params.data;
     const taken = String(places.data);
-    let terms: Spec | undefined;
+    let terms: Posting | undefined;
     let wrong = "";
     try {
-        terms = termsOf(spec, form);
-        if (terms.contractHash !== known.contractHash) throw new Error("The chain follows another kernel contract than the program was compiled for.");
+        terms = postingOf(of, values, flags);
+        if (spec.contractHash !== known.contractHash) throw new Error("The chain follows another kernel contract than the program was compiled for.");
     } catch (error) {
         wrong = (error as Error).message;
     }
     const make = (): Call => {
-        const now = termsOf(spec, form);
-        return { contract: "IMarket", method: "postTask", args: [encodable(now)], value: escrowOf(now, known) + rentDepositOf(now, taken, known) };
+        const now = postingOf(of, values, flags);
+        const value = escrowOf(now.spec, known) + rentDepositOf(now, taken, known);
+        if (!now.rounds) return { contract: "IMarket", method: "postTask", args: [encodable(now.spec)], value };
+        return { contract: "IGroups", method: "postGroup", args: [encodable(now.spec), encodable(now.rounds.group)], value };
     };
     const able = Array.isArray(verifiers.data)
         ? verifiers.data.filter((one) => one?.info?.retiring === false && one.verifier !== account?.address).length
@@ -145,35 +81,46 @@ export function Terms({ spec, from, posted, children }: { spec: Spec; from: stri
     return (
         <>
             <div class="form">
-                {kFields.map(([key, label]) => (
-                    <label key={key}>
-                        {label}
-                        <input value={form[key]} maxLength={80} onInput={(event) => setForm({ ...form, [key]: event.currentTarget.value })} />
-                    </label>
+                {fieldsOf(of).map(({ key, label, meaning }) => (
+                    <div key={key}>
+                        <label>
+                            {label}
+                            <input
+                                value={values[key]}
+                                maxLength={80}
+                                aria-describedby={meaning && `means-${key}`}
+                                onInput={(event) => setValues({ ...values, [key]: event.currentTarget.value })}
+                            />
+                        </label>
+                        {meaning && <small id={`means-${key}`}>{meaning}</small>}
+                    </div>
                 ))}
                 <label>
-                    <input type="checkbox" checked={form.allowUnaudited} onChange={(event) => setForm({ ...form, allowUnaudited: event.currentTarget.checked })} />{" "}
+                    <input type="checkbox" checked={flags.allowUnaudited} onChange={(event) => setFlags({ ...flags, allowUnaudited: event.currentTarget.checked })} />{" "}
                     pay also for segments that were drawn and that nobody audited
                 </label>
-                <label>
-                    <input type="checkbox" checked={form.spot} onChange={(event) => setForm({ ...form, spot: event.currentTarget.checked })} />{" "}
-                    spot: its solver may give it back at a checkpoint, and another goes on from there
-                </label>
+                {!rounds && (
+                    <label>
+                        <input type="checkbox" checked={flags.spot} onChange={(event) => setFlags({ ...flags, spot: event.currentTarget.checked })} />{" "}
+                        spot: its solver may give it back at a checkpoint, and another goes on from there
+                    </label>
+                )}
             </div>
             <h3>Taken from {from}</h3>
             <Facts
                 rows={[
-                    ["program", <Hash of={spec.programRoot} />],
-                    ["size of the program", bytes(num(spec.programBytes))],
+                    [rounds ? "plan" : "program", <Hash of={spec.programRoot} />],
+                    [rounds ? "size of the plan" : "size of the program", bytes(num(spec.programBytes))],
+                    ...(rounds ? ([["steps of a member in a round", count(rounds.group.stepsMax)]] as [string, ComponentChildren][]) : []),
                     ["initialiser", <Hash of={spec.initRoot} />],
                     ["first state", <Hash of={spec.initialStateRoot} />],
                     ["data", spec.dataRoots.map((root) => <div key={root}><Hash of={root} /></div>)],
                     ["numeric contract", <Hash of={spec.contractHash} />],
                     ["hardware class", count(spec.hardwareClass)],
-                    ["blocks for a segment", count(spec.checkpointBlocks)],
+                    [rounds ? "blocks for the first state" : "blocks for a segment", count(spec.checkpointBlocks)],
                     ["blocks for a replay", count(spec.replayBlocks)],
-                    ["blocks until the end", count(spec.finishBlocks)],
-                    ["cost of a step", count(spec.stepCost)],
+                    ...(rounds ? [] : ([["blocks until the end", count(spec.finishBlocks)]] as [string, ComponentChildren][])),
+                    [rounds ? "cost of a segment" : "cost of a step", count((terms?.spec ?? spec).stepCost)],
                 ]}
             />
             {children}
@@ -182,7 +129,7 @@ export function Terms({ spec, from, posted, children }: { spec: Spec; from: stri
                     {wrong}
                 </p>
             ) : (
-                <Costs terms={terms} params={known} places={taken} verifiers={able} />
+                <Costs of={terms} params={known} places={taken} verifiers={able} />
             )}
             {account ? <Send label="Post the task" make={make} done="Posted" then={posted} /> : <p class="dim">Connect a wallet (above) to post it.</p>}
         </>
@@ -190,11 +137,11 @@ export function Terms({ spec, from, posted, children }: { spec: Spec; from: stri
 }
 
 /** The terms of a task whose files this node has. */
-function Alike({ task }: { task: Task }) {
+function Alike({ task, group }: { task: Task; group: Group | null }) {
     const account = useAccount();
     const stranger = account?.address !== task.task.requester;
     return (
-        <Terms spec={task.spec} from={`task ${num(task.task.id)}`}>
+        <Terms of={{ spec: task.spec, ...(group?.group ? { rounds: { group: group.spec } } : {}) }} from={`task ${num(task.task.id)}`}>
             <p>
                 Its requester is <Address of={task.task.requester} full />.{" "}
                 {stranger && <strong>Another account chose this program and these data and periods. Whoever posts them pays for what they compute.</strong>}
@@ -209,7 +156,7 @@ export function PostPage({ like }: { like: string }) {
     const [id, setId] = useState(/^\d+$/.test(like) ? Number(like) : 0);
     const task = useQuery<Task | null>(id ? "retrace_task" : null, [hex(id)]);
     const group = useQuery<Group | null>(id ? "retrace_group" : null, [hex(id)]);
-    const terms = group.data === undefined || group.data?.group ? undefined : task.data;
+    const masked = (group.data?.group && group.data.spec?.maskBits !== 0) ?? false;
     return (
         <>
             <h1>Post a task</h1>
@@ -236,8 +183,8 @@ export function PostPage({ like }: { like: string }) {
                     </p>
                 )}
                 <ErrorLine text={task.error || group.error} />
-                {group.data?.group && <p>Task {id} is trained by a group in rounds. This page posts no such task: use retrace task submit.</p>}
-                {terms && <Alike key={id} task={terms} />}
+                {masked && <p>The messages of task {id} are sent under masks. This page posts no such task.</p>}
+                {task.data && group.data !== undefined && !masked && <Alike key={id} task={task.data} group={group.data} />}
             </Panel>
         </>
     );
