@@ -13,6 +13,8 @@ export interface Series {
     points?: boolean;
     filled?: boolean;
     step?: boolean;
+    /** The line goes on over gaps. */
+    spans?: boolean;
 }
 
 /** Of each bucket of points the lowest and the highest of each series stay, so no peak is lost. */
@@ -81,6 +83,7 @@ export function Chart({ label, x, xName, series, height = 200, log }: {
                         label: s.name,
                         stroke: colour(kColours[i % kColours.length] as string),
                         width: s.points ? 0 : 1.5,
+                        spanGaps: Boolean(s.spans),
                         points: { show: Boolean(s.points), size: 6, ...(s.filled ? { fill: colour(kColours[i % kColours.length] as string) } : {}) },
                         paths: s.points ? () => null : s.step ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
                         value: (_: uPlot, v: number | null) => (v === null ? "–" : figure(v)),

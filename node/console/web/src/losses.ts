@@ -4,16 +4,24 @@
 import { Fault } from "./commit";
 import { float, hex, num } from "./format";
 import { fetchManifest, fetchProgram, fetchTensor } from "./model";
-import type { Program } from "./program";
+import type { Program, StateTensor } from "./program";
 import type { Run, Segment, Task } from "./records";
+import { peersOf } from "./peers";
 import { node, type TaskEvent } from "./rpc";
 
 /** The state tensor that holds it (kernels/builder/training.hpp). */
 const kTensor = "metrics.loss";
+/** The place of the loss among state tensors; a Fault if they have none. */
+export function placeOfLoss(states: StateTensor[]): number {
+    const place = states.findIndex(({ name, dtype, dims }) => name === kTensor && dtype === 1 && dims.length === 0);
+    if (place < 0) throw new Fault("This task's program keeps no loss in its state, so none is committed to: replay it with retrace task fetch --losses.");
+    return place;
+}
+
 /** Checkpoints that are asked for; of a longer training every so many. */
 export const kPointsMax = 200;
 /** Checkpoints one after another that nobody sent; the rest are not asked for. */
-const kFailuresMax = 3;
+export const kFailuresMax = 3;
 const kSegments = 1000; // in one answer of the node
 
 export interface LossPoint {
@@ -64,53 +72,51 @@ async function openedEnds(task: Task, run: Run): Promise<Segment[]> {
     return out.filter(({ index, end }) => end?.opened && isWanted.has(num(index)));
 }
 
-async function lossOf(base: string, task: Task, root: string, program: Program, index: number, stop: AbortSignal): Promise<number> {
+async function fetchLoss(base: string, task: Task, root: string, states: StateTensor[], place: number, stop: AbortSignal): Promise<number> {
     const roots = await fetchManifest({ base, root }, task.spec.contractHash, task.spec.programRoot, stop);
-    const tensor = program.states[index];
-    const wanted = roots[index];
-    if (!tensor || !wanted || roots.length !== program.states.length) throw new Fault("it sends the names of another state");
+    const tensor = states[place];
+    const wanted = roots[place];
+    if (!tensor || !wanted || roots.length !== states.length) throw new Fault("it sends the names of another state");
     const data = await fetchTensor(base, tensor, wanted, stop, () => undefined);
     return float(new DataView(data.buffer).getUint32(0, true));
 }
 
+/** The loss in the state of a root, from the first of the parties that sends it; else what each of them did. */
+export async function lossOf(task: Task, root: string, states: StateTensor[], parties: string[], stop: AbortSignal): Promise<number | string> {
+    const failures: string[] = [];
+    for (const base of known.has(root) ? [] : await peersOf(parties)) {
+        if (stop.aborted) throw new Fault("Cancelled.");
+        try {
+            known.set(root, await fetchLoss(base, task, root, states, placeOfLoss(states), stop));
+            break;
+        } catch (error) {
+            failures.push(`${base}: ${error instanceof Fault ? error.message : "no answer to this page"}`);
+        }
+    }
+    return known.get(root) ?? failures.join("; ");
+}
+
 /**
- * Fetches the losses that are not known yet. `peersOf`: URLs of those who may keep a state of the run. Resolves with the
- * points that were found, and what those who sent none did; throws a sentence if the task keeps no loss.
+ * Fetches the losses that are not known yet. Resolves with the points that were found, and what those who sent none did;
+ * throws a sentence if the task keeps no loss.
  */
-export async function fetchLosses(
-    task: Task,
-    events: TaskEvent[],
-    peersOf: (addresses: string[]) => Promise<string[]>,
-    stop: AbortSignal,
-    tell: (points: LossPoint[], of: number) => void,
-): Promise<string> {
+export async function fetchLosses(task: Task, events: TaskEvent[], stop: AbortSignal, tell: (points: LossPoint[], of: number) => void): Promise<string> {
     const run = shownRun(task);
     if (!run) throw new Fault("No solver trains it.");
-    const program = await programOf(task, stop);
-    const index = program.states.findIndex(({ name, dtype, dims }) => name === kTensor && dtype === 1 && dims.length === 0);
-    if (index < 0) throw new Fault("This task's program keeps no loss in its state, so none is committed to: replay it with retrace task fetch --losses.");
+    const { states } = await programOf(task, stop);
+    placeOfLoss(states);
     const ends = await openedEnds(task, run);
     const verified = replayed(events, run.index);
     const points: LossPoint[] = [];
     let trouble = "";
     let failed = 0;
-    for (const { index: at, end } of ends) {
+    for (const { index, end } of ends) {
         if (stop.aborted) throw new Fault("Cancelled.");
         if (failed === kFailuresMax) break;
-        const segment = num(at);
-        const root = end?.root ?? "";
-        const failures: string[] = [];
-        for (const base of known.has(root) ? [] : await peersOf([run.solver, ...(end?.keepers ?? [])])) {
-            try {
-                known.set(root, await lossOf(base, task, root, program, index, stop));
-                break;
-            } catch (error) {
-                failures.push(`${base}: ${error instanceof Fault ? error.message : "no answer to this page"}`);
-            }
-        }
-        const loss = known.get(root);
-        failed = loss === undefined ? failed + 1 : 0;
-        if (loss === undefined) trouble = `Nobody sent the loss of checkpoint ${segment + 1}. ${failures.join("; ")}`;
+        const segment = num(index);
+        const loss = await lossOf(task, end?.root ?? "", states, [run.solver, ...(end?.keepers ?? [])], stop);
+        failed = typeof loss === "string" ? failed + 1 : 0;
+        if (typeof loss === "string") trouble = `Nobody sent the loss of checkpoint ${segment + 1}. ${loss}`;
         else points.push({ step: Math.min(num(task.spec.steps), (segment + 1) * num(task.spec.interval)), loss, verified: verified.has(segment) });
         tell([...points], ends.length);
     }

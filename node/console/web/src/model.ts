@@ -2,17 +2,28 @@
 // Fetches a trained model from those who keep its state, and compares every tile with the root on the ledger.
 import { equal, Fault, fromHex, joined, kDtypes, sizes, stateRoot, tensorRoot, tileLeaf, toHex, treeRoot, u64 } from "./commit";
 import { modelTensors, type Program, readProgram, type StateTensor } from "./program";
+import { parsePlan, type Plan } from "./rounds";
 import { bytesOf, fields, get, kPieceMax, kTilesMax, messageMax, numberOf, numbers, type Place } from "./wire";
 
 const kManifestMax = 64 << 20;
 
-export async function fetchProgram(root: string, size: number, stop: AbortSignal): Promise<Program> {
+/** The file of a program or a plan, as this node has it. */
+export async function fetchFile(root: string, size: number, stop: AbortSignal): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     for (let at = 0; at < size; at += kPieceMax) {
         const count = Math.min(kPieceMax, size - at);
         parts.push(await get({ base: "", root }, `program?at=${at}&count=${count}`, messageMax(count), stop));
     }
-    return readProgram(joined(...parts), fromHex(root));
+    return joined(...parts);
+}
+
+export const fetchProgram = async (root: string, size: number, stop: AbortSignal): Promise<Program> =>
+    readProgram(await fetchFile(root, size, stop), fromHex(root));
+
+export async function fetchPlan(root: string, size: number, stop: AbortSignal): Promise<Plan> {
+    const plan = parsePlan(await fetchFile(root, size, stop));
+    if (!equal(plan.root, fromHex(root))) throw new Fault("the plan is not the one that the task names");
+    return plan;
 }
 
 /** The roots of the tensors of a state; a Fault if the answer does not lead to its root. */
@@ -73,6 +84,8 @@ export interface ModelRequest {
     contract: string;
     program: string;
     programBytes: number;
+    /** Of a training in rounds, whose program is a plan. */
+    rounds: boolean;
     stateRoot: string;
     /** URLs of those who may have it, the likeliest first. */
     peers: string[];
@@ -85,21 +98,23 @@ export async function fetchModel(
     tell: (progress: string, part: number) => void,
 ): Promise<{ file: Uint8Array; tensors: number; bytes: number }> {
     tell("fetching the program …", 0);
-    const program = await fetchProgram(request.program, request.programBytes, stop);
-    const wanted = modelTensors(program.states);
+    const { states } = request.rounds
+        ? (await fetchPlan(request.program, request.programBytes, stop)).inner
+        : await fetchProgram(request.program, request.programBytes, stop);
+    const wanted = modelTensors(states);
     const total = wanted.reduce((sum, i) => {
-        const { tileRows, tileCols, size } = sizes(program.states[i] as StateTensor);
+        const { tileRows, tileCols, size } = sizes(states[i] as StateTensor);
         return sum + tileRows * tileCols * 1024 * size;
     }, 0);
     const failures: string[] = [];
     for (const base of request.peers) {
         try {
             const roots = await fetchManifest({ base, root: request.stateRoot }, request.contract, request.program, stop);
-            if (roots.length !== program.states.length) throw new Fault("it sends the names of another state");
+            if (roots.length !== states.length) throw new Fault("it sends the names of another state");
             const parts: { tensor: StateTensor; data: Uint8Array }[] = [];
             let done = 0;
             for (const i of wanted) {
-                const tensor = program.states[i] as StateTensor;
+                const tensor = states[i] as StateTensor;
                 parts.push({ tensor, data: await fetchTensor(base, tensor, roots[i] as Uint8Array, stop, (bytes) => {
                     done += bytes;
                     tell(`from ${base}: ${Math.floor((100 * done) / total)} %`, done / total);

@@ -1,16 +1,62 @@
 // SPDX-License-Identifier: MIT
-// The group of a training in rounds: its open round, and what its members did.
-import { count, num, words } from "../format";
-import { useQuery } from "../hooks";
+// The group of a training in rounds: its terms, its open round, and what its members did.
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { Chart } from "../chart";
+import { count, figure, num, words } from "../format";
 import { Address, BlockLink, Coins, Panel, State, Table, Tiles } from "../parts";
-import type { Group } from "../records";
+import type { Group, GroupSpec, Spec, Task } from "../records";
+import type { TaskEvent } from "../rpc";
 import { Bar } from "./tasks";
 
-export function GroupPanel({ task }: { task: string }) {
-    const { data } = useQuery<Group | null>("retrace_group", [task], { task: num(task) });
+const closedOf = ({ spec, group }: Group) => (group.phase === "over" ? spec.rounds : Math.max(0, group.round));
+
+export const tilesOfRounds = (spec: Spec, of: Group): [string, ComponentChildren, string][] => [
+    ["rounds", `${count(closedOf(of))} / ${count(of.spec.rounds)}`, "are closed"],
+    ["members", `${count(of.members.filter(({ state }) => state === "running" || state === "assigned").length)} / ${count(spec.replicas)}`, `${count(of.spec.least)} to begin`],
+    ["steps", count(of.spec.stepsMax), "a round and member"],
+    ["at most", <Coins of={spec.priceCeiling} />, "coins a round and member"],
+    ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
+];
+
+export const termsOfRounds = (of: GroupSpec): [string, string][] => [
+    ["a round has", `${count(of.roundBlocks)} blocks to train, ${count(of.fetchBlocks)} to fetch, ${count(of.revealBlocks)} to say what came`],
+    ["left to the others", `${count(of.graceBlocks)} blocks, once 80 % of the members of the round before have sent`],
+    ["a member leaves at", `${count(of.absenceLimit)} absences`],
+    ["messages are kept for", `${count(of.keepRounds)} rounds`],
+    ["a segment takes in at most", `${count(of.catchUpMax)} messages`],
+    ["a message may be", `${count(of.maxAge)} rounds old`],
+];
+
+/** Rounds by block: closed, and messages that their records have. */
+export function RoundsProgress({ of, task, events }: { of: Group; task: Task; events: TaskEvent[] }) {
+    const { x, closed, recorded } = useMemo(() => {
+        const ends = events.filter(({ event }) => event === "RoundClosed");
+        return {
+            x: [num(task.task.postedHeight), ...ends.map(({ height }) => num(height))],
+            closed: [0, ...ends.map(({ arguments: a }) => num(a.round) + 1)],
+            recorded: [null, ...ends.map(({ arguments: a }) => num(a.recorded))],
+        };
+    }, [events, task.task.postedHeight]);
+    if (x.length < 2) return <p class="dim">No round was closed yet.</p>;
+    return (
+        <Chart
+            label={`Rounds of ${count(of.spec.rounds)}`}
+            x={x}
+            xName="block"
+            series={[
+                { name: "rounds closed", values: closed, step: true },
+                { name: "messages in the round's record", values: recorded, points: true, filled: true },
+            ]}
+            height={180}
+        />
+    );
+}
+
+export function GroupPanel({ of: data }: { of: Group | null | undefined }) {
     if (!data?.group || !data.spec || !Array.isArray(data.members)) return null; // most tasks have none
     const { spec, group, members } = data;
-    const done = group.phase === "over" ? spec.rounds : Math.max(0, group.round - 1);
+    const done = closedOf(data);
     return (
         <Panel title="Rounds" aside={words(group.phase)}>
             <Tiles

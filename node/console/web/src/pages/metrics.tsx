@@ -5,9 +5,9 @@ import { Chart } from "../chart";
 import { bytes, count, num, tame } from "../format";
 import { fetchLosses, kPointsMax, type LossPoint, replayed, shownRun } from "../losses";
 import { ErrorLine, FileField } from "../parts";
-import { peersOf } from "../peers";
-import type { Task } from "../records";
+import type { Group, Task } from "../records";
 import type { TaskEvent } from "../rpc";
+import { RoundLosses } from "./round_losses";
 
 const kBytesMax = 64 << 20;
 const kSeriesMax = 4;
@@ -91,7 +91,7 @@ function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
             setPoints(some);
             setProgress(`${count(some.length)} of ${count(of)} checkpoints`);
         };
-        fetchLosses(task, events, peersOf, controller.signal, tell)
+        fetchLosses(task, events, controller.signal, tell)
             .then(setError, (e: Error) => setError(e.message))
             .finally(() => setProgress(""));
     };
@@ -166,10 +166,11 @@ function FromFile() {
     );
 }
 
-export function Metrics({ task, events }: { task: Task; events: TaskEvent[] }) {
+/** `group`: null of a task that is not trained in rounds. */
+export function Metrics({ task, events, group }: { task: Task; events: TaskEvent[]; group: Group | null }) {
     return (
         <>
-            <Committed task={task} events={events} />
+            {group?.group ? <RoundLosses task={task} group={group} events={events} /> : <Committed task={task} events={events} />}
             <FromFile />
         </>
     );

@@ -13,7 +13,8 @@ import { Bar } from "./tasks";
 
 const kBytesMax = 16 << 20;
 
-function Model({ task }: { task: Task }) {
+/** `rounds`: a training whose members have states of their own; the last of one that delivers has the shared model. */
+function Model({ task, rounds }: { task: Task; rounds: boolean }) {
     const [progress, setProgress] = useState<[string, number]>();
     const [error, setError] = useState("");
     const [done, setDone] = useState("");
@@ -22,7 +23,7 @@ function Model({ task }: { task: Task }) {
     if (!run) return <p class="dim">The model can be fetched when it is delivered.</p>;
     const work = async (signal: AbortSignal) => {
         setProgress(["asking the node …", 0]);
-        const last = Math.ceil(num(task.spec.steps) / num(task.spec.interval));
+        const last = rounds ? num(run.nextState) - 1 : Math.ceil(num(task.spec.steps) / num(task.spec.interval));
         const [segment] = (await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(last - 1), "0x1"])) ?? [];
         if (!segment?.end?.opened) throw new Error("The last state is not opened yet.");
         const proved = await proveState(num(task.task.id), run.index, last);
@@ -33,6 +34,7 @@ function Model({ task }: { task: Task }) {
                 contract: task.spec.contractHash,
                 program: task.spec.programRoot,
                 programBytes: num(task.spec.programBytes),
+                rounds,
                 stateRoot: segment.end.root,
                 peers: await peersOf([run.solver, ...segment.end.keepers]),
             },
@@ -70,7 +72,23 @@ function Model({ task }: { task: Task }) {
     );
 }
 
-export function ReceiptPanel({ task }: { task: Task }) {
+/** Of a training in rounds: the page neither makes nor checks its receipt. */
+function OfRounds({ task }: { task: Task }) {
+    return (
+        <Panel title="Model and receipt">
+            <p class="caption">
+                The model is fetched from a member that delivers it, or from those who keep its last state; this page hashes the plan and every tile
+                and compares them with the roots on the ledger. The receipt counts the segments of all members: <code>retrace task fetch</code>{" "}
+                writes it, and <code>retrace receipt verify</code> checks it.
+            </p>
+            <Model task={task} rounds />
+        </Panel>
+    );
+}
+
+export const ReceiptPanel = ({ task, rounds }: { task: Task; rounds: boolean }) => (rounds ? <OfRounds task={task} /> : <OfOne task={task} />);
+
+function OfOne({ task }: { task: Task }) {
     const id = num(task.task.id);
     const [lines, setLines] = useState<Line[]>();
     const [name, setName] = useState("");
@@ -111,7 +129,7 @@ export function ReceiptPanel({ task }: { task: Task }) {
                 with the root of the last state, which a proof against the newest block's header shows. That this header is the chain's, the node
                 says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
             </p>
-            <Model task={task} />
+            <Model task={task} rounds={false} />
             <p>
                 <button type="button" onClick={() => void make()}>
                     Save receipt.json

@@ -8,10 +8,10 @@ import { big, bytes, count, figure, hex, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
 import { useTaskEvents } from "../kept";
 import { Address, BlockLink, Coins, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
-import type { Bids, Dispute, Page, Task, TaskExplanation } from "../records";
+import type { Bids, Dispute, Group, Page, Task, TaskExplanation } from "../records";
 import type { TaskEvent } from "../rpc";
 import { Send, useAccount } from "../actions";
-import { GroupPanel } from "./group";
+import { GroupPanel, RoundsProgress, termsOfRounds, tilesOfRounds } from "./group";
 import { Metrics } from "./metrics";
 import { Money } from "./money";
 import { ReceiptPanel } from "./receipt";
@@ -116,6 +116,15 @@ function Requester({ task }: { task: Task }) {
     );
 }
 
+const tilesOf = ({ spec, committed, segments, clear, paid }: Task): [string, ComponentChildren, string][] => [
+    ["trained", `${count(committed)} / ${count(segments)}`, "segments"],
+    ["final", count(clear), "segments"],
+    ["paid", count(paid), "segments"],
+    ["steps", count(spec.steps), `${count(spec.interval)} a segment`],
+    ["at most", <Coins of={spec.priceCeiling} />, "coins a segment"],
+    ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
+];
+
 export function TaskPage({ id }: { id: number }) {
     const known = Number.isSafeInteger(id) && id >= 0;
     const name = known ? hex(id) : null;
@@ -123,27 +132,20 @@ export function TaskPage({ id }: { id: number }) {
     const { events, from, error } = useTaskEvents(id, num(task.data?.task.postedHeight));
     const reason = useQuery<TaskExplanation | null>(name && "retrace_explainTask", [name], { task: id });
     const disputes = useQuery<Page<Dispute>>(name && "retrace_disputes", [{ task: name, limit: 50 }], { task: id });
+    const group = useQuery<Group | null>(name && "retrace_group", [name], { task: id });
     useTitle(task.data ? `${tame(task.data.spec.name)}, task ${id}` : `task ${id}`);
     if (!known) return <p class="error">A task has a number.</p>;
     if (!task.data) return <Pending error={task.error} data={task.data} what={`task ${id}`} />;
     const { spec, task: record } = task.data;
     const list = events ?? [];
     const older = from > 0 && <p class="caption">This node keeps no blocks before <BlockLink of={from} />, so what happened earlier is not shown.</p>;
+    const rounds = group.data?.group ? group.data : null;
     return (
         <>
             <h1>
                 {tame(spec.name, 100)} <span class="dim">task {id}</span> <State of={record.state} />
             </h1>
-            <Tiles
-                rows={[
-                    ["trained", `${count(task.data.committed)} / ${count(task.data.segments)}`, "segments"],
-                    ["final", count(task.data.clear), "segments"],
-                    ["paid", count(task.data.paid), "segments"],
-                    ["steps", count(spec.steps), `${count(spec.interval)} a segment`],
-                    ["at most", <Coins of={spec.priceCeiling} />, "coins a segment"],
-                    ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
-                ]}
-            />
+            <Tiles rows={rounds ? tilesOfRounds(spec, rounds) : tilesOf(task.data)} />
             {reason.data && <Reason of={reason.data} />}
             <Requester task={task.data} />
             <Panel title="Segments">
@@ -153,15 +155,15 @@ export function TaskPage({ id }: { id: number }) {
                 ))}
                 {task.data.runs.length > 0 && <Legend />}
             </Panel>
-            <GroupPanel task={record.id} />
+            <GroupPanel of={group.data} />
             <div class="columns">
                 <Panel title="Progress">
                     {(error || !events) && <Pending error={error} data={events} what="events" />}
-                    {events && <Progress task={task.data} events={list} from={from} />}
+                    {events && (rounds ? <RoundsProgress of={rounds} task={task.data} events={list} /> : <Progress task={task.data} events={list} from={from} />)}
                     {older}
                 </Panel>
                 <Panel title="Loss and metrics">
-                    <Metrics task={task.data} events={list} />
+                    {group.data === undefined ? <Pending error={group.error} data={undefined} what="rounds" /> : <Metrics task={task.data} events={list} group={rounds} />}
                 </Panel>
             </div>
             <Panel title="Bids">
@@ -176,7 +178,7 @@ export function TaskPage({ id }: { id: number }) {
                     {list.length > 0 && <EventList events={[...list].reverse().slice(0, 500)} label="Events of the task" />}
                 </Panel>
             </div>
-            {task.data.runs.length > 0 && <ReceiptPanel task={task.data} />}
+            {task.data.runs.length > 0 && group.data !== undefined && <ReceiptPanel task={task.data} rounds={rounds !== null} />}
             <Panel title="Terms">
                 <Facts
                     rows={[
@@ -187,11 +189,11 @@ export function TaskPage({ id }: { id: number }) {
                         ["initialiser", <Hash of={spec.initRoot} />],
                         ["initial state", <Hash of={spec.initialStateRoot} />],
                         ["seed", count(spec.seed)],
-                        ["multiply-adds of a step", count(spec.stepCost)],
-                        ["replicas", count(spec.replicas)],
-                        ["a checkpoint is due within", `${count(spec.checkpointBlocks)} blocks`],
+                        [rounds ? "multiply-adds of a segment" : "multiply-adds of a step", count(spec.stepCost)],
+                        [rounds ? "members at most" : "replicas", count(spec.replicas)],
+                        [rounds ? "a first state is due within" : "a checkpoint is due within", `${count(spec.checkpointBlocks)} blocks`],
                         ["a replay is given", `${count(spec.replayBlocks)} blocks`],
-                        ["the task ends within", `${count(spec.finishBlocks)} blocks`],
+                        ...(rounds ? termsOfRounds(rounds.spec) : ([["the task ends within", `${count(spec.finishBlocks)} blocks`]] as [string, string][])),
                         ["numeric contract", <Hash of={spec.contractHash} />],
                     ]}
                 />
