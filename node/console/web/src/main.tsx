@@ -12,6 +12,7 @@ import { UploadPage } from "./pages/compiled";
 import { DisputePage, DisputesPage } from "./pages/dispute";
 import { NetworkPage } from "./pages/network";
 import { PostPage } from "./pages/post";
+import { ReservationPage } from "./pages/reservation";
 import { SearchPage } from "./pages/search";
 import { TaskPage } from "./pages/task";
 import { TasksPage } from "./pages/tasks";
@@ -54,6 +55,8 @@ function Page({ parts }: { parts: string[] }) {
             return <PostPage key={id} like={id} />;
         case "upload":
             return <UploadPage key={id} id={Number(id)} />;
+        case "reservation":
+            return <ReservationPage key={id} id={Number(id)} />;
         case "search":
             return <SearchPage key={id} what={id} />;
         default:

@@ -11,6 +11,7 @@ import type { Group, Page, Task, TaskSummary, Verifier } from "../records";
 import { encodable, fieldsOf, type Posting, postingOf, valuesOf } from "../terms";
 import type { Call } from "../wallet";
 import { NewTask } from "./compiled";
+import { Offer } from "./reservation";
 
 /** What the terms cost, and what they promise. */
 function Costs({ of, params, places, verifiers }: { of: Posting; params: MarketParams; places: string; verifiers: number | undefined }) {
@@ -132,6 +133,7 @@ export function Terms({ of, from, posted, children }: { of: Posting; from: strin
                 <Costs of={terms} params={known} places={taken} verifiers={able} />
             )}
             {account ? <Send label="Post the task" make={make} done="Posted" then={posted} /> : <p class="dim">Connect a wallet (above) to post it.</p>}
+            {account && terms && !wrong && !rounds && <Offer of={terms} params={known} />}
         </>
     );
 }

@@ -24,7 +24,7 @@ export function Reservations({ party }: { party?: string }) {
             >
                 {data.items.map((one) => (
                     <tr key={one.id}>
-                        <td class="num">{num(one.id)}</td>
+                        <td class="num"><a href={`#/reservation/${num(one.id)}`}>{num(one.id)}</a></td>
                         <td>{words(one.state)}</td>
                         <td><Address of={one.solver} /></td>
                         <td><Address of={one.requester} /></td>

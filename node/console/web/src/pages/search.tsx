@@ -6,7 +6,7 @@ import { count, hex, num, tame } from "../format";
 import { contractList, useTitle } from "../hooks";
 import { keptLogs } from "../kept";
 import { Panel } from "../parts";
-import type { Audit, Block, DisputeAnswer, Page, Task, TaskSummary, Tx } from "../records";
+import type { Audit, Block, DisputeAnswer, Page, ReservationAnswer, Task, TaskSummary, Tx } from "../records";
 import { type Json, node } from "../rpc";
 
 interface Hit {
@@ -33,17 +33,19 @@ async function find<T>(method: string, params: Json[]): Promise<T | null> {
 }
 
 async function byNumber(n: number): Promise<Hit[]> {
-    const [block, task, dispute, audit] = await Promise.all([
+    const [block, task, dispute, audit, reservation] = await Promise.all([
         find<Block>("eth_getBlockByNumber", [hex(n), false]),
         find<Task>("retrace_task", [hex(n)]),
         find<DisputeAnswer>("retrace_dispute", [hex(n)]),
         find<Audit>("retrace_audit", [hex(n)]),
+        find<ReservationAnswer>("retrace_explainReservation", [hex(n)]),
     ]);
     const out: Hit[] = [];
     if (task) out.push({ where: `#/task/${n}`, name: `task ${n}: ${tame(task.spec.name)}` });
     if (block) out.push({ where: `#/block/${n}`, name: `block ${n}` });
     if (dispute) out.push({ where: `#/dispute/${n}`, name: `dispute ${n}` });
     if (audit) out.push({ where: `#/audit/${n}`, name: `audit ${n}` });
+    if (reservation) out.push({ where: `#/reservation/${n}`, name: `reservation ${n}` });
     return out;
 }
 
@@ -102,7 +104,7 @@ async function search(text: string, pages: number): Promise<Found> {
     if (/^0x[0-9a-f]{40}$/i.test(text)) return whole([{ where: `#/account/${text}`, name: "account" }]);
     if (/^(0x)?[0-9a-f]{64}$/i.test(text)) return byHash(text.startsWith("0x") ? text : `0x${text}`, pages);
     if (/^\d{1,15}$/.test(text)) return whole(await byNumber(Number(text)));
-    const kind = /^(task|block|dispute|audit)\s+(\d{1,15})$/i.exec(text);
+    const kind = /^(task|block|dispute|audit|reservation)\s+(\d{1,15})$/i.exec(text);
     if (kind) return whole([{ where: `#/${kind[1]?.toLowerCase()}/${kind[2]}`, name: text }]);
     const wanted = text.toLowerCase();
     return byTask(kNamePages * pages, (one) => one.name.toLowerCase().includes(wanted));
