@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Events of the market as sentences.
 import type { ComponentChildren } from "preact";
-import { count, num, tame, words } from "./format";
+import { count, many, num, tame, words } from "./format";
 import { Address, Coins, TaskLink } from "./parts";
 import type { Json, TaskEvent } from "./rpc";
 
@@ -24,7 +24,7 @@ const audit = (a: Arguments) => <a href={`#/audit/${num(a.audit)}`}>audit {num(a
 export const DisputeLink = ({ of }: { of: unknown }) => <a href={`#/dispute/${num(of)}`}>dispute {num(of)}</a>;
 
 const kSentences: { [event: string]: (a: Arguments) => ComponentChildren } = {
-    TaskPosted: (a) => <>posted by {party(a.requester)}: {count(a.segments)} segments, at most {money(a.priceCeiling)} each</>,
+    TaskPosted: (a) => <>posted by {party(a.requester)}: {many(a.segments, "segment")}, at most {money(a.priceCeiling)} each</>,
     TaskStateChanged: (a) => <>is {kTaskStates[num(a.to)] ?? `in state ${num(a.to)}`}</>,
     BidCommitted: (a) => <>{party(a.bidder)} makes a sealed bid</>,
     BidRevealed: (a) => <>{party(a.bidder)} reveals its bid: {money(a.price)} a segment, {money(a.locked)} at stake</>,
@@ -35,7 +35,7 @@ const kSentences: { [event: string]: (a: Arguments) => ComponentChildren } = {
     StateOpened: (a) => <>checkpoint {num(a.index)} of run {num(a.run)} is opened</>,
     SegmentDrawn: (a) => <>{segment(a)} is {a.audited ? "drawn for an audit" : "not drawn"}</>,
     SegmentVerified: (a) => <>{segment(a)} is verified{num(a.audit) ? <> by {audit(a)}</> : null}</>,
-    SegmentsPaid: (a) => <>{party(a.solver)} is paid {money(a.amount)} for {count(a.count)} segments of run {num(a.run)}</>,
+    SegmentsPaid: (a) => <>{party(a.solver)} is paid {money(a.amount)} for {many(a.count, "segment")} of run {num(a.run)}</>,
     RunEnded: (a) => <>run {num(a.run)} of {party(a.solver)} ended: {tame(words(a.reason))}</>,
     RunGivenBack: (a) => <>{party(a.solver)} gives run {num(a.run)} back at checkpoint {num(a.index)}</>,
     TaskToppedUp: (a) => <>at most {money(a.ceiling)} a segment from the next auction on; {num(a.auctions)} more auctions may follow ones without winners</>,

@@ -43,6 +43,9 @@ export function count(value: unknown): string {
     return Number.isFinite(n) ? group(Math.trunc(n).toString()) : "–";
 }
 
+/** "1 segment", "2 segments" */
+export const many = (value: unknown, what: string) => `${count(value)} ${what}${num(value) === 1 ? "" : "s"}`;
+
 /** A number of a measurement: four significant digits. NaN and infinity by name. */
 export function figure(value: number): string {
     if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";

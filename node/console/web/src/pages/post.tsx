@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Send, useAccount } from "../actions";
-import { bytes, coins, count, figure, hex, num, tame } from "../format";
+import { bytes, coins, count, figure, hex, many, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
 import { detection, escrowOf, kPlaces, type MarketParams, rentDepositOf, segmentsOf, stakeFloor } from "../odds";
 import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
@@ -33,7 +33,7 @@ function Costs({ of, params, places, verifiers }: { of: Posting; params: MarketP
             <Facts
                 rows={[
                     rounds
-                        ? ["a member is paid at most", `${coins(hex(BigInt(terms.priceCeiling) * BigInt(rounds.group.rounds)))} coins, for ${count(rounds.group.rounds)} rounds of ${count(rounds.group.stepsMax)} steps`]
+                        ? ["a member is paid at most", `${coins(hex(BigInt(terms.priceCeiling) * BigInt(rounds.group.rounds)))} coins, for ${many(rounds.group.rounds, "round")} of ${many(rounds.group.stepsMax, "step")}`]
                         : ["segments", count(hex(segmentsOf(terms) * BigInt(terms.replicas)))],
                     ["stake that a bid locks", stake === null ? "no stake is enough: audit more" : `${coins(hex(stake))} coins`],
                     ["one bad segment is found with", percent(1)],
