@@ -39,7 +39,8 @@ exec chroot "$tree" /usr/bin/env -i HOME="/home/\$user" PATH=/usr/bin:/bin LANG=
     setpriv --reuid "\$user" --regid "\$user" --clear-groups retrace "\$@"
 PROGRAM
 chmod 755 "$program"
-export RETRACE_SCREENSHOTS=${RETRACE_SCREENSHOTS:-$PWD/newcomer-pictures}
+RETRACE_SCREENSHOTS=$(realpath -m "${RETRACE_SCREENSHOTS:-newcomer-pictures}")
+export RETRACE_SCREENSHOTS
 pictures=(earns posts dispute convicts task)
 for name in "${pictures[@]}"; do rm -f "$RETRACE_SCREENSHOTS/newcomer-$name.png"; done  # of an earlier run
 status=0

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Usage: node check.mjs PROGRAM FOLDER [NAME]. Runs every check, or those whose names hold NAME.
+// Usage: node check.mjs PROGRAM FOLDER [NAME]. Runs every check but that of trainings in rounds, or those whose names hold
+// NAME; with the name rounds that one.
 import * as account from "./account.mjs";
 import * as machine from "./machine.mjs";
 import * as market from "./market.mjs";
 import * as pruned from "./pruned.mjs";
+import * as reserving from "./reserving.mjs";
+import * as rounds from "./rounds.mjs";
 import * as server from "./server.mjs";
 
-for (const part of [server, account, machine, pruned, market]) {
+const wanted = process.argv[4] ?? "";
+for (const part of wanted === "rounds" ? [rounds] : [server, account, machine, pruned, reserving, market]) {
     for (const [name, check] of Object.entries(part)) {
-        if (!name.includes(process.argv[4] ?? "")) continue;
+        if (part !== rounds && !name.includes(wanted)) continue;
         const start = Date.now();
         try {
             const note = await check();

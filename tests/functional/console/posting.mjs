@@ -191,8 +191,8 @@ async function drawsItsLosses(page, url, id) {
         return Number(verified) + Number(claimed) === 6;
     }).catch((error) => { throw new Error(`${error.message}: ${caption}`); });
     const { runs } = await rpc(url, "retrace_task", name);
-    const run = runs.filter(({ state }) => state !== "forfeited").pop().index;
-    const events = (await rpc(url, "retrace_taskEvents", name)).filter(({ event, arguments: a }) => event === "SegmentVerified" && Number(a.run) === run);
+    const shown = runs.filter(({ state }) => state !== "forfeited").pop().index;
+    const events = (await rpc(url, "retrace_taskEvents", name)).filter(({ event, arguments: a }) => event === "SegmentVerified" && Number(a.run) === shown);
     const segments = new Set(events.map((one) => Number(one.arguments.segment)));
     const text = await panel.textContent();
     assert.ok(text.includes(`${segments.size} points are verified, ${6 - segments.size} are claimed`), `${text}\n${JSON.stringify(events)}`);

@@ -105,7 +105,7 @@ export async function aNodeThatSendsNonsenseBreaksNothing() {
     const browser = await openBrowser();
     const page = await openPage(browser, own + "/");
     const pages = ["#/", "#/tasks", "#/task/1", "#/disputes", "#/dispute/1", "#/audit/1", "#/blocks", "#/block/1", `#/tx/0x${"1".repeat(64)}`,
-        `#/account/0x${"2".repeat(40)}`, "#/post/1", "#/search/1", "#/search/name"];
+        `#/account/0x${"2".repeat(40)}`, "#/post/1", "#/reservation/1", "#/search/1", "#/search/name"];
     for (let round = 0; round < kNonsense.length; round++) {
         turn = round;
         for (const hash of pages) {
@@ -155,7 +155,7 @@ export async function whatIsNotThereIsSaid() {
     const page = await openPage(browser, url + "/");
     for (const [hash, text] of [["#/task/99", "There is no such task 99"], ["#/task/x", "A task has a number"],
         ["#/block/soon", "A block has a number"], ["#/block/999999", "There is no such block"], ["#/tx/0x1", "64 hex digits"],
-        ["#/account/none", "40 hex digits"], ["#/dispute/7", "There is no such dispute"], ["#/nothing", "There is no such page"],
+        ["#/account/none", "40 hex digits"], ["#/dispute/7", "There is no such dispute"], ["#/reservation/7", "There is no such reservation 7"], ["#/reservation/x", "A reservation has a number"], ["#/nothing", "There is no such page"],
         ["#/search/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "Nothing is called that"]]) {
         await page.evaluate((to) => { location.hash = to; }, hash);
         await page.getByText(text).first().waitFor({ timeout: 10_000 });
