@@ -60,7 +60,7 @@ async function postsIt(page, url, state, right) {
     await field.setInputFiles(right);
     const send = panel.getByRole("button", { name: "Post the task" });
     await send.waitFor({ timeout: 30_000 });
-    const plan = JSON.parse(await run("task", "plan", right, "--node", url, "--json"));
+    const plan = JSON.parse((await run("task", "plan", right, "--node", url, "--json")).out);
     const coins = (wei) => String(Number(wei) / 1e18);
     const shown = (await panel.textContent()).replace(/\u202f/g, "");
     assert.ok(shown.includes(`Locked as escrow: ${coins(plan.escrow)} coins`), `${shown}\n${plan.escrow}`);
@@ -78,7 +78,7 @@ async function postsIt(page, url, state, right) {
     await picture(page, "post-rounds", { fullPage: true });
     await send.click();
     await page.getByText("The node has all files of").waitFor({ timeout: 30_000 });
-    const wanted = JSON.parse(await run("task", "encode", right, "--node", url, "--json", "--data-dir", path.join(folder, "rounds-requester")));
+    const wanted = JSON.parse((await run("task", "encode", right, "--node", url, "--json", "--data-dir", path.join(folder, "rounds-requester"))).out);
     assert.equal(state.sent.data, wanted.data, "what the command line sends");
     assert.equal(BigInt(state.sent.value), BigInt(wanted.value));
     const [newest] = (await rpc(url, "retrace_tasks")).items;
@@ -96,7 +96,7 @@ async function drawsItsLosses(page, url, id, right) {
         return found.length === kMembers && found;
     }).catch(async (error) => { throw new Error(`${error.message}: ${await panel.textContent()}\n${JSON.stringify(await rpc(url, "retrace_explainTask", `0x${id.toString(16)}`))}`); });
     assert.deepEqual(new Set(first.map(([, member]) => member.slice(0, 6))), new Set(["run 0,", "run 1,", "run 2,"]));
-    const { losses } = JSON.parse(await run("task", "run", right, "--local", "--json"));
+    const { losses } = JSON.parse((await run("task", "run", right, "--local", "--json")).out);
     const mean = first.reduce((sum, row) => sum + Number(row[3]), 0) / kMembers;
     assert.ok(Math.abs(mean - losses[0]) <= 1e-3 * losses[0], `${mean}, and on one machine ${losses[0]}`);
     // The first segment of each member is audited.
