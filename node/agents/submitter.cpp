@@ -2,12 +2,16 @@
 #include "node/agents/submitter.hpp"
 
 #include <algorithm>
+#include <regex>
 #include <thread>
+
+#include "node/platform/units.hpp"
 
 namespace retrace::node {
 namespace {
 
 constexpr std::size_t kPendingMax = 256;
+constexpr std::size_t kRefusalMax = 1024;  ///< Characters; a longer text is no text of ours.
 
 /// Raises a fee by a quarter and at least by 1: our pool asks for a tenth more, other nodes' pools for an eighth.
 std::optional<ledger::U256> a_quarter_more(const ledger::U256& fee) {
@@ -30,12 +34,25 @@ std::optional<ledger::Transaction> with_bumped_fee(const ledger::Transaction& tx
     return out;
 }
 
-/// Text of a refused estimate: the rule's slug if there is one.
+/// A node's "insufficient funds…: have N wei, need M wei" with its amounts in coins; any other text as it is.
+std::string in_coins(const std::string& text) {
+    static const std::regex kForm("(insufficient funds.*): have ([0-9]{1,78}) wei, need ([0-9]{1,78}) wei");
+    std::smatch found;
+    if (text.size() > kRefusalMax || !std::regex_match(text, found, kForm)) return text;
+    const auto have = ledger::U256::from_decimal(found.str(2)), need = ledger::U256::from_decimal(found.str(3));
+    if (!have || !need) return text;
+    return found.str(1) + ": have " + describe_coins(*have) + ", need " + describe_coins_needed(*need);
+}
+
+/// Text of a refused estimate: the rule's "slug: sentence" if there is one.
 std::string refusal_of(const RpcFailure& failure) {
-    if (failure.data.empty()) return failure.message;
+    if (failure.data.empty()) return in_coins(failure.message);
     const auto data = from_hex(failure.data);
     const auto refused = data ? contracts::decode_refusal(*data) : std::nullopt;
     if (!refused) return failure.message;
+    const auto status = static_cast<contracts::CallStatus>(refused->code);
+    // A node with newer rules has codes that this program does not know.
+    if (contracts::slug(status) == refused->slug) return contracts::reason(status);
     return refused->slug + " (rule " + std::to_string(refused->code) + ")";
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "contracts/calls/encode.hpp"
 #include "ledger/crypto/keccak.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"
 
@@ -27,9 +28,14 @@ struct OneAccountsNode : ::testing::Test {
     std::vector<Hash32> hashes;               ///< Hashes of `sent`.
     std::map<std::uint64_t, Hash32> waiting;  ///< Keyed by nonce.
     std::optional<Hash32> included;
+    std::string refusal;  ///< The error object that answers each estimate; none if empty.
     test::HostilePeer peer{[this](const std::string&, const test::HostilePeer::Send& send) {
         const std::lock_guard lock(mutex);
         const json::object call = json::parse(peer.body()).as_object();
+        if (!refusal.empty() && call.at("method").as_string() == "eth_estimateGas") {
+            send(test::HostilePeer::ok(R"({"jsonrpc":"2.0","id":1,"error":)" + refusal + "}"));
+            return;
+        }
         send(test::HostilePeer::ok(R"({"jsonrpc":"2.0","id":1,"result":)" +
                                    answer(std::string(call.at("method").as_string()), call.at("params").as_array()) +
                                    "}"));
@@ -176,6 +182,29 @@ TEST_F(OneAccountsNode, WhatWaitsForABlockIsNotPaidForTwice) {
     include(0);
     EXPECT_EQ(submitter.poll().size(), 1U);
     EXPECT_NE(submitter.send("a call", ledger::Address{}, 3, Bytes{1, 2}).value(), *hash) << "it was taken";
+}
+
+TEST_F(OneAccountsNode, ARefusedCallIsToldInTheRulesWords) {
+    const auto told = [&](const std::string& error) {
+        refusal = error;
+        const auto sent_now = submitter.send("task accept", ledger::Address{}, 0, {});
+        return sent_now ? std::string("sent") : sent_now.error().message;
+    };
+    const auto reverted = [](std::uint16_t code, const std::string& slug) {
+        return R"({"code":3,"message":"execution reverted: the node's words","data":")" +
+               to_0x(contracts::calldata(contracts::Refused{code, slug})) + R"("})";
+    };
+    EXPECT_EQ(told(reverted(202, "wrong_task_state")), "task accept: wrong_task_state: the task is in another state");
+    EXPECT_EQ(told(reverted(65'000, "a_newer_rule")), "task accept: a_newer_rule (rule 65000)");
+    EXPECT_EQ(
+        told(
+            R"({"code":-32000,"message":"insufficient funds for transfer: have 0 wei, need 1500000000000000001 wei"})"),
+        "task accept: insufficient funds for transfer: have 0 coins, need 1.500001 coins");
+    for (const std::string& other : {std::string("insufficient funds: have wei, need wei"), std::string("nothing"),
+                                     "insufficient funds: have 1 wei, need " + std::string(79, '9') + " wei",
+                                     "insufficient funds: have 1 wei, need " + std::string(78, '9') + " wei"})
+        EXPECT_EQ(told(R"({"code":-32000,"message":")" + other + R"("})"), "task accept: " + other);
+    EXPECT_TRUE(sent.empty());
 }
 
 TEST_F(OneAccountsNode, WhatTheNodeForgotIsDropped) {
