@@ -6,6 +6,7 @@
 namespace retrace::market {
 namespace {
 
+constexpr std::string_view kParameters = "contract parameters: ";  // Before the parameter's name.
 constexpr std::uint64_t kDurationMax = 1'000'000'000;
 constexpr std::uint64_t kCapabilityDrawsMax = 8;  // Elements that fit one transaction (solver/capability).
 
@@ -15,36 +16,65 @@ Bytes encode(const Params& params) { return encode_record(params); }
 
 Result<Params> decode_params(View bytes) {
     auto params = decode_record<Params>(bytes);
-    if (!params) return error("contract parameters: " + std::string(slug(params.error())));
+    if (!params) return error(std::string(kParameters) + std::string(slug(params.error())));
     RETRACE_CHECK(check(*params));
     return std::move(*params);
 }
 
 Status<> check(const Params& p) {
-    for (const std::uint64_t blocks :
-         {p.epoch_blocks, p.bid_blocks, p.reveal_blocks, p.accept_blocks, p.checkpoint_blocks, p.open_blocks,
-          p.verdict_blocks, p.reveal_segment_blocks, p.reveal_verdict_blocks, p.challenge_blocks, p.deliver_blocks,
-          p.answer_blocks, p.unbond_blocks, p.move_blocks, p.moves, p.capability_blocks, p.capability_rest_blocks,
-          p.unaudited_blocks})
-        if (blocks == 0 || blocks > kDurationMax) return error("contract parameters: a duration is out of range");
-    for (const U256& amount : {p.bid_deposit, p.min_verifier_stake, p.min_solver_stake, p.audit_bond, p.challenge_bond,
-                               p.report_fee, p.audit_fee, p.beacon_penalty, p.capability_penalty})
-        if (amount.limbs()[2] != 0 || amount.limbs()[3] != 0)
-            return error("contract parameters: an amount is 2^128 or more");
-    for (const std::uint64_t share :
-         {p.challenger_share_bp, p.silence_penalty_bp, p.solver_cost_bp, p.collusion_bp, p.capability_bp})
-        if (share >= kBasisPoints) return error("contract parameters: a share is 100 % or more");
-    if (p.audit_fee_bp > kBasisPoints)
-        return error("contract parameters: the audit fee is more than the price of the segment");
-    if (p.safety_bp < kBasisPoints || p.safety_bp > 100 * kBasisPoints)
-        return error("contract parameters: the safety factor is not between 1 and 100");
-    if (p.capability_slack_bp < kBasisPoints || p.capability_slack_bp > 100 * kBasisPoints)
-        return error("contract parameters: the slack of capability is not between 1 and 100");
+    struct Number {
+        const char* name;
+        std::uint64_t value, least, most;
+    };
+    const auto blocks = [](const char* name, std::uint64_t value) { return Number{name, value, 1, kDurationMax}; };
+    const auto share = [](const char* name, std::uint64_t value) { return Number{name, value, 0, kBasisPoints - 1}; };
+    for (const Number& number : {blocks("epoch_blocks", p.epoch_blocks),
+                                 blocks("bid_blocks", p.bid_blocks),
+                                 blocks("reveal_blocks", p.reveal_blocks),
+                                 blocks("accept_blocks", p.accept_blocks),
+                                 blocks("checkpoint_blocks", p.checkpoint_blocks),
+                                 blocks("open_blocks", p.open_blocks),
+                                 blocks("verdict_blocks", p.verdict_blocks),
+                                 blocks("reveal_segment_blocks", p.reveal_segment_blocks),
+                                 blocks("reveal_verdict_blocks", p.reveal_verdict_blocks),
+                                 blocks("challenge_blocks", p.challenge_blocks),
+                                 blocks("deliver_blocks", p.deliver_blocks),
+                                 blocks("answer_blocks", p.answer_blocks),
+                                 blocks("unbond_blocks", p.unbond_blocks),
+                                 blocks("move_blocks", p.move_blocks),
+                                 blocks("moves", p.moves),
+                                 blocks("capability_blocks", p.capability_blocks),
+                                 blocks("capability_rest_blocks", p.capability_rest_blocks),
+                                 blocks("unaudited_blocks", p.unaudited_blocks),
+                                 share("challenger_share_bp", p.challenger_share_bp),
+                                 share("silence_penalty_bp", p.silence_penalty_bp),
+                                 share("solver_cost_bp", p.solver_cost_bp),
+                                 share("collusion_bp", p.collusion_bp),
+                                 share("capability_bp", p.capability_bp),
+                                 Number{"audit_fee_bp", p.audit_fee_bp, 0, kBasisPoints},
+                                 Number{"safety_bp", p.safety_bp, kBasisPoints, 100 * kBasisPoints},
+                                 Number{"capability_slack_bp", p.capability_slack_bp, kBasisPoints, 100 * kBasisPoints},
+                                 Number{"rounds", p.rounds, 1, 64},
+                                 Number{"redraws", p.redraws, 0, 16},
+                                 Number{"reports", p.reports, 1, 64},
+                                 Number{"capability_draws", p.capability_draws, 1, kCapabilityDrawsMax}})
+        if (number.value < number.least || number.value > number.most)
+            return error(std::string(kParameters) + number.name + " must be from " + std::to_string(number.least) +
+                         " to " + std::to_string(number.most));
+    struct Amount {
+        const char* name;
+        const U256& value;
+    };
+    for (const Amount& amount :
+         {Amount{"bid_deposit", p.bid_deposit}, Amount{"min_verifier_stake", p.min_verifier_stake},
+          Amount{"min_solver_stake", p.min_solver_stake}, Amount{"audit_bond", p.audit_bond},
+          Amount{"challenge_bond", p.challenge_bond}, Amount{"report_fee", p.report_fee},
+          Amount{"audit_fee", p.audit_fee}, Amount{"beacon_penalty", p.beacon_penalty},
+          Amount{"capability_penalty", p.capability_penalty}})
+        if (amount.value.limbs()[2] != 0 || amount.value.limbs()[3] != 0)
+            return error(std::string(kParameters) + amount.name + " must be less than 2^128");
     if (p.audit_bond > p.min_verifier_stake)
-        return error("contract parameters: the audit bond is over the least stake of a verifier");
-    if (p.rounds == 0 || p.rounds > 64 || p.redraws > 16 || p.reports == 0 || p.reports > 64 ||
-        p.capability_draws == 0 || p.capability_draws > kCapabilityDrawsMax)
-        return error("contract parameters: a count is out of range");
+        return error(std::string(kParameters) + "audit_bond must be at most min_verifier_stake");
     return Unit{};
 }
 

@@ -32,7 +32,7 @@ Rules native_rules() {
         if (text.empty()) return market::encode(default_params());
         boost::system::error_code code;
         const boost::json::value value = boost::json::parse(text, code);
-        if (code || !value.is_object()) return error("genesis: contracts: must be an object");
+        if (code || !value.is_object()) return error("genesis: contracts must be an object");
         RETRACE_TRY(params, params_from_json(value.get_object()));
         return market::encode(params);
     };

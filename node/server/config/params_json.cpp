@@ -75,7 +75,7 @@ Result<Params> params_from_json(const json::object& object) {
         ++known;
         if (!read_field(*value, field) && problem.empty()) problem = std::string(name) + " must be " + wanted(field);
     });
-    if (!problem.empty()) return error("genesis: contracts: " + problem);
+    if (!problem.empty()) return error("genesis: contracts." + problem);
     if (known != object.size()) {
         for (const auto& member : object) {
             bool found = false;
@@ -85,11 +85,15 @@ Result<Params> params_from_json(const json::object& object) {
                 names += (names.empty() ? "" : ", ") + std::string(name);
             });
             if (!found)
-                return error("genesis: contracts: " + std::string(member.key()) + " is not a parameter; there are " +
+                return error("genesis: contracts." + std::string(member.key()) + " is not a parameter; there are " +
                              names);
         }
     }
-    RETRACE_CHECK(market::check(params));
+    if (const auto right = market::check(params); !right) {
+        // "contract parameters: NAME must be …"; the path with a point lets the reader find the line.
+        const std::string& message = right.error().message;
+        return error("genesis: contracts." + message.substr(message.find(": ") + 2));
+    }
     return params;
 }
 

@@ -81,9 +81,8 @@ Status<> check_windows(const ledger::Genesis& genesis, const market::ValidatorRu
     };
     for (const auto& [name, blocks] : windows) {
         if (blocks >= most) continue;
-        return error("genesis: contracts: " + std::string(name) + " leaves " + std::to_string(blocks) +
-                     " blocks, and " + std::to_string(most) +
-                     " validators may decide: some of them could keep a party's transactions " +
+        return error("genesis: contracts." + std::string(name) + " leaves " + std::to_string(blocks) + " blocks, and " +
+                     std::to_string(most) + " validators may decide: some of them could keep a party's transactions " +
                      "out for that long; use more, or fewer places");
     }
     if (rules.downtime_blocks < 4 * most)
@@ -123,7 +122,7 @@ Status<> check_founders(const ledger::Genesis& genesis) {
     // Contracts 20.4.2: who hides the votes of a member for half of an epoch makes it silent.
     const std::uint64_t epoch_min = 2 * (std::max<std::uint64_t>(rules.places, genesis.validators.size()) + 2);
     if (params.epoch_blocks < epoch_min) {
-        return error("genesis: contracts: epoch_blocks is under " + std::to_string(epoch_min) +
+        return error("genesis: contracts.epoch_blocks is under " + std::to_string(epoch_min) +
                      ", two for each of the " + std::to_string(epoch_min / 2 - 2) +
                      " validators that an open set may have and four more, so proposers could make an honest one look "
                      "silent for an epoch; use more, or fewer places");

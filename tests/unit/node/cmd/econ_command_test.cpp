@@ -97,7 +97,7 @@ TEST(EconCommand, RefusesBadInputByName) {
              {{"--set", "nope=1"}, "nope is not a parameter; there are developer_chain, epoch_blocks"},
              {{"--set", "epoch_blocks"}, "NAME=VALUE"},
              {{"--set", "epoch_blocks=x"}, "x is no value"},
-             {{"--set", "epoch_blocks=0"}, "a duration is out of range"},
+             {{"--set", "epoch_blocks=0"}, "epoch_blocks must be from 1 to 1000000000"},
              {{"--price", "0"}, "--price"},
              {{"--price", "many"}, "--price"},
              {{"--stake", "much"}, "--stake"},

@@ -184,6 +184,23 @@ Result<ledger::Genesis> native_genesis(const std::string& text) {
     return parse_genesis(text, native_rules().encode_genesis);
 }
 
+TEST(GenesisFile, ErrorsOfParametersHaveNameRangeAndLine) {
+    const auto with = [](const std::string& parameter) {
+        return native_genesis("{\"chainId\": 99, \"alloc\": {},\n \"contracts\": {\n  " + parameter + "}}")
+            .error()
+            .message;
+    };
+    EXPECT_EQ(with("\"bid_blocks\": 0"), "genesis: contracts.bid_blocks must be from 1 to 1000000000, line 3");
+    EXPECT_EQ(with("\"moves\": 4,\n \"rounds\": 65"), "genesis: contracts.rounds must be from 1 to 64, line 4");
+    EXPECT_EQ(with("\"safety_bp\": 9999"), "genesis: contracts.safety_bp must be from 10000 to 1000000, line 3");
+    EXPECT_EQ(with("\"collusion_bp\": 10000"), "genesis: contracts.collusion_bp must be from 0 to 9999, line 3");
+    EXPECT_EQ(with("\"min_verifier_stake\": \"0.001\""),
+              "genesis: contracts.audit_bond must be at most min_verifier_stake");
+    EXPECT_THAT(with("\"bid_blocks\": \"soon\""),
+                AllOf(HasSubstr("contracts.bid_blocks must be"), HasSubstr(", line 3")));
+    EXPECT_THAT(with("\"bids\": 1"), AllOf(HasSubstr("contracts.bids is not a parameter"), HasSubstr(", line 3")));
+}
+
 TEST(GenesisFile, NamesValidatorsInAnyOrder) {
     const std::string one(64, '1'), two(64, '2'),
         point = "0360fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6";
