@@ -32,9 +32,10 @@ int run_doctor(const Program& program, DoctorFlags& flags) {
         std::cout << boost::json::serialize(doctor::json_of(checks)) << '\n';
     } else {
         for (const doctor::Check& check : checks) std::cout << doctor::text_of(check);
-        std::cout << (grade == doctor::Grade::fail   ? "not ready: mend what failed, and repeat"
-                      : grade == doctor::Grade::warn ? "ready, with warnings"
-                                                     : "ready")
+        std::cout << (grade == doctor::Grade::fail       ? "not ready: mend what failed, and repeat"
+                      : grade == doctor::Grade::warn     ? "ready, with warnings"
+                      : grade == doctor::Grade::untested ? "ready, as far as it was tested"
+                                                         : "ready")
                   << '\n';
     }
     return grade == doctor::Grade::fail ? kFailed : kDone;

@@ -57,6 +57,7 @@ std::string name_of(Grade grade) {
         case Grade::pass: return "pass";
         case Grade::warn: return "warn";
         case Grade::fail: return "fail";
+        case Grade::untested: return "not tested";
     }
     return "?";
 }
@@ -241,10 +242,12 @@ Check judge(const Reachability& facts) {
     const std::string by_hand = "try it from another network while the agent runs: curl -v " +
                                 facts.endpoint.substr(0, facts.endpoint.find('#')) + "/ must connect";
     if (facts.reach == Reach::loopback && facts.node_is_here && facts.port != 0)
-        return is(Grade::pass, "not tested: the endpoint and the node are of this machine alone", {});
+        return is(Grade::untested, "the endpoint and the node are of this machine alone",
+                  "name a node on another machine with --node before others rely on this one");
     if (facts.port == 0)
-        return is(facts.node_is_here ? Grade::pass : Grade::warn,
-                  "not tested: no port is named, so the agent takes another one at each start",
+        return is(facts.node_is_here ? Grade::untested : Grade::warn,
+                  std::string(facts.node_is_here ? "" : "not tested: ") +
+                      "no port is named, so the agent takes another one at each start",
                   "name one with --port, and with --endpoint the URL at which others reach it");
     if (!is_reach_port(facts.port, facts.tls))
         return is(Grade::warn, "not tested: nodes connect back to ports " + std::string(kReachPorts),

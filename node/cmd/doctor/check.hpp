@@ -12,8 +12,9 @@ namespace retrace::node::doctor {
 
 enum class Grade : std::uint8_t {
     pass = 1,
-    warn = 2,  ///< An agent can start, but earns less or risks something.
-    fail = 3,  ///< An agent cannot work here, or would lose stake.
+    untested = 2,  ///< Nothing is known, and an agent that only this machine uses would notice nothing.
+    warn = 3,      ///< An agent can start, but earns less or risks something.
+    fail = 4,      ///< An agent cannot work here, or would lose stake.
 };
 std::string name_of(Grade grade);
 

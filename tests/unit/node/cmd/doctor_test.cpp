@@ -196,7 +196,12 @@ TEST(Doctor, SaysWhyReachabilityWasNotTested) {
     EXPECT_THAT(untested([](auto& facts) { facts.reach = Reach::loopback; }),
                 is(Grade::warn, "names no address that others know", "the check of the port"));
     EXPECT_THAT(untested([](auto& facts) { facts.reach = Reach::loopback, facts.node_is_here = true; }),
-                passes("of this machine alone"));
+                is(Grade::untested, "of this machine alone", "a node on another machine"));
+    EXPECT_THAT(untested([](auto& facts) { facts.port = 0, facts.node_is_here = true; }),
+                is(Grade::untested, "no port is named", "--port"));
+    EXPECT_EQ(grade_of({judge(reachable()), untested([](auto& facts) { facts.port = 0, facts.node_is_here = true; })}),
+              Grade::untested)
+        << "what nobody tested does not pass";
 }
 
 TEST(Doctor, TellsPrivateAddressesFromPublicOnes) {
