@@ -119,6 +119,15 @@ Status<> require_member_audits(const CheckedReceipt& checked, const Receipt& rec
 
 }  // namespace
 
+std::string not_audited(const CheckedReceipt& checked) {
+    if (checked.verified == 0)
+        return "NOT AUDITED: nobody has checked any segment; the model rests on its solver's word";
+    if (checked.unaudited == 0) return {};
+    return "NOT AUDITED in part: " + std::to_string(checked.unaudited) +
+           (checked.unaudited == 1 ? " segment" : " segments") + " that " +
+           (checked.unaudited == 1 ? "was drawn rests" : "were drawn rest") + " on the solver's word";
+}
+
 Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::StateView& state) {
     const auto spec = views::spec(state, receipt.task);
     const auto task = views::task(state, receipt.task);

@@ -67,16 +67,6 @@ Result<Root> newest_root(ChainReader& chain) {
     return Root{*height, root};
 }
 
-/// A line for a model, or a part of it, that rests on its solver's word although the terms promise audits.
-std::string not_audited(const CheckedReceipt& checked) {
-    if (checked.verified == 0)
-        return "NOT AUDITED: nobody has checked any segment; the model rests on its solver's word. Replay segments "
-               "yourself with --replay N\n";
-    if (checked.unaudited == 0) return {};
-    return "NOT AUDITED in part: " + std::to_string(checked.unaudited) +
-           " segments that were drawn rest on their solver's word. Replay segments yourself with --replay N\n";
-}
-
 json::array members_json(const GroupFacts& group) {
     json::array out;
     for (const MemberSegments& member : group.members)
@@ -179,7 +169,9 @@ int verify(const Program& program, const ReceiptFlags& flags) {
               << checked->verified << " segments were audited, with " << checked->auditors
               << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
               << " were drawn and paid though nobody audited them\n"
-              << (checked->group ? group_text(*checked->group) : std::string()) << not_audited(*checked);
+              << (checked->group ? group_text(*checked->group) : std::string());
+    if (const std::string rest = not_audited(*checked); !rest.empty())
+        std::cout << rest << ". Replay segments yourself with --replay N\n";
     if (flags.replay > 0) std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
     return kDone;
 }

@@ -98,10 +98,21 @@ Status<> to_plain_model(const TaskFile& task, Delivered& model) {
     return Unit{};
 }
 
-/// Says whether the model is final, and what its requester does next.
-std::string standing(const TaskExplanation& now, std::uint64_t audited) {
-    std::string out;
-    if (audited == 0) out += "NOT AUDITED: nobody has checked any segment; the model rests on its solver's word\n";
+/// The receipt against the ledger of now; an error while the ledger has no delivery of it.
+Result<CheckedReceipt> checked_now(ChainReader& chain, const Receipt& receipt) {
+    RETRACE_TRY(state, chain.newest());
+    Result<CheckedReceipt> out = error("not read");
+    const auto read = [&] { out = check_receipt(receipt, state); };
+    state.read_ahead(read);
+    state.read(read);
+    if (state.failure()) return error(state.failure()->message);
+    return out;
+}
+
+/// Says whether the model is audited and final, and what its requester does next.
+std::string standing(const TaskExplanation& now, const CheckedReceipt& checked) {
+    std::string out = not_audited(checked);
+    if (!out.empty()) out += "; `retrace receipt verify FILE --replay N` replays segments here\n";
     const std::string id = std::to_string(now.task), by = now.next_height ? std::to_string(*now.next_height) : "";
     if (now.state == market::TaskState::delivering)
         return out + "the model is not accepted yet; next: `retrace task accept " + id +
@@ -141,6 +152,12 @@ int fetch(const Program& program, const FetchFlags& flags) {
     if (!now) return fail(program, now.error().message);
     out["state"] = std::string(market::slug(now->state));
     out["provisional"] = now->state != market::TaskState::settled;
+    // Of a model that is not delivered yet the ledger confirms no receipt; its audits are those that the receipt names.
+    CheckedReceipt named;
+    named.verified = audited;
+    const auto on_ledger = checked_now((*at)->chain, model->receipt);
+    const CheckedReceipt& checked = on_ledger ? *on_ledger : named;
+    out["unaudited_segments"] = checked.unaudited;
     if (const auto written = write_files(*model, *losses, task, flags.out, out); !written)
         return fail(program, written.error().message);
     (*at)->add_proven(out);
@@ -152,7 +169,7 @@ int fetch(const Program& program, const FetchFlags& flags) {
         std::cout << audited << " of " << segments << " segments were audited, with " << verdicts
                   << " verdicts equal to the last bit\n";
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
-        std::cout << standing(*now, audited) << (*at)->proven_line();
+        std::cout << standing(*now, checked) << (*at)->proven_line();
     }
     return kDone;
 }

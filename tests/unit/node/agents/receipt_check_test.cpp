@@ -129,6 +129,18 @@ TEST_F(ReceiptCheck, PassesWhatTheLedgerSays) {
     EXPECT_EQ(fault(), "") << "the run before opened this state too";
 }
 
+TEST_F(ReceiptCheck, SaysWhatRestsOnTheSolversWord) {
+    const auto said = [&] { return not_audited(*check_receipt(receipt, state)); };
+    EXPECT_EQ(said(), "");
+    verify(1, 4, market::SeatState::missed);
+    EXPECT_EQ(said(), "NOT AUDITED in part: 1 segment that was drawn rests on the solver's word");
+    not_drawn(1, 4);
+    receipt.audits.clear();
+    for (const std::uint64_t index : {0, 2}) not_drawn(0, index);
+    for (const std::uint64_t index : {3, 5}) not_drawn(1, index);
+    EXPECT_EQ(said(), "NOT AUDITED: nobody has checked any segment; the model rests on its solver's word");
+}
+
 TEST_F(ReceiptCheck, WhatWasDrawnAndNotAuditedIsNamedThoughItsStatesAreLeftOut) {
     verify(1, 4, market::SeatState::missed);
     EXPECT_THAT(fault(), HasSubstr("nobody audited segment 4"));
