@@ -17,7 +17,8 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kReminder{60};  // The same explanation is told again when nothing else was for so long.
+constexpr std::chrono::seconds kReminder{
+    60};  // A person is told that nothing changed when nothing was told for so long.
 constexpr std::uint64_t kBlocksTimed = 50;
 
 /// Mean seconds between the last blocks, of which the node tells the times; 0 if it does not.
@@ -73,11 +74,12 @@ public:
             return;  // The command's error says why it ended.
         const auto why = explained_task(at_.chain, task_);
         if (!why) return;
-        if (told_ && told_->reason == why->reason && told_->remedy == why->remedy &&
-            told_->next_height.has_value() == why->next_height.has_value() &&
-            (Clock::now() < last_told_ + kReminder || told_->height == why->height))
-            return;
-        tell(*why);
+        const bool same = told_ && told_->reason == why->reason && told_->remedy == why->remedy &&
+                          told_->next_height.has_value() == why->next_height.has_value();
+        if (!same) return tell(*why);
+        if (Clock::now() < last_told_ + kReminder || told_->height == why->height) return;
+        std::cerr << reminder_text(*why, block_seconds(at_.client, why->height)) << std::endl;
+        last_told_ = Clock::now();
     }
 
 private:
@@ -132,6 +134,15 @@ json::object explanation_json(const TaskExplanation& why) {
             {"remedy", why.remedy},
             {"next", why.next},
             {"next_height", why.next_height ? json::value(*why.next_height) : json::value(nullptr)}};
+}
+
+std::string reminder_text(const TaskExplanation& why, double block_seconds) {
+    std::string out = "block " + std::to_string(why.height) + "  still " + std::string(market::slug(why.state));
+    if (!why.next_height || *why.next_height <= why.height) return out;
+    const std::uint64_t blocks = *why.next_height - why.height;
+    out += "; " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks");
+    if (block_seconds > 0) out += ", about " + duration(block_seconds * static_cast<double>(blocks)) + ",";
+    return out + " to block " + std::to_string(*why.next_height);
 }
 
 std::string explanation_text(const TaskExplanation& why) {

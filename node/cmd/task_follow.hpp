@@ -12,6 +12,9 @@ namespace retrace::node::cli {
 boost::json::object explanation_json(const TaskExplanation& why);
 std::string explanation_text(const TaskExplanation& why);
 
+/// What a person is told while nothing changes: the state and the time to the next thing.
+std::string reminder_text(const TaskExplanation& why, double block_seconds);
+
 /// Waits until the task's model is ready or it has ended, also across restarts of the node. Each event is told once:
 /// as a line on standard error, and with --json as an object in a line of its own on standard output. If the node's
 /// answers are proved, its events, which are not, are left out. `on_block` is called at each new height. Events are kept

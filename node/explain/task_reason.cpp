@@ -23,6 +23,13 @@ std::string counted(std::uint64_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+/// The words of a rule without its slug.
+std::string sentence(CallStatus rule) {
+    const std::string both = contracts::reason(rule);
+    const std::size_t at = both.find(": ");
+    return at == std::string::npos ? both : both.substr(at + 2);
+}
+
 std::string words_of(const AuctionRecord& auction) {
     const OtherSolvers& others = auction.others;
     if (others.registered == 0) return "no solver without a bid is registered";
@@ -33,16 +40,15 @@ std::string words_of(const AuctionRecord& auction) {
     for (const auto& [number, count] : others.obstacles) {
         const auto rule = static_cast<CallStatus>(number);
         rest += rest.empty() ? ": " : ", ";
-        rest += std::to_string(count) + (rule == CallStatus::stake_too_low
-                                             ? " with too little free stake"
-                                             : " stopped by the rule " + std::string(contracts::slug(rule)));
+        rest += std::to_string(count) + (rule == CallStatus::stake_too_low ? " with too little free stake"
+                                                                           : " that may not: " + sentence(rule));
         if (rule == CallStatus::stake_too_low && auction.has_stake_floor)
             rest += " (a bid locks " + describe_coins_needed(auction.stake_floor) +
                     ", and the most that one has free is " + describe_coins(others.most_stake) + ")";
     }
     if (others.free != 0)
         rest += (rest.empty() ? ": " : ", ") + std::to_string(others.free) +
-                " stopped by no rule, but by limits of their own, such as a higher price";
+                " stopped by no rule, but not running, or by limits of their own, such as a higher price";
     return out + rest;
 }
 
@@ -201,13 +207,21 @@ void add_window(const StateView& view, const market::Run& run, TaskExplanation& 
     out.next_height = segment->window_end;
 }
 
+/// What becomes of segments that are not paid yet.
+const char* to_be_audited(const StateView& view, std::uint64_t task) {
+    const auto spec = views::spec(view, task);
+    return spec && spec->allow_unaudited
+               ? " audited where auditors can be drawn (the terms allow unaudited pay), or can still be challenged"
+               : " audited or can still be challenged";
+}
+
 /// A run that is given back commits nothing more and ends when all of it is final (contracts 13.12).
 void explain_given_back(const StateView& view, const market::Task& task, const market::Run& run,
                         const std::optional<market::Params>& params, TaskExplanation& out) {
     out.reason = TaskReason::given_back;
     out.why = "the solver gave run " + std::to_string(run.index) + " back at checkpoint " +
               std::to_string(run.next_state - 1) + "; it is paid up to checkpoint " + std::to_string(run.paid) +
-              ", and the rest of what it computed is audited or can still be challenged";
+              ", and the rest of what it computed is" + to_be_audited(view, task.id);
     out.next = !params || task.round >= params->rounds ? "the task ends: it has had all auctions that a task may have"
                : views::is_rent_over(view, task, out.height)
                    ? "the task ends: its deposit pays for its place no longer"  // Contracts 12.8.4.
@@ -275,7 +289,7 @@ void explain_run(const StateView& view, const market::Task& task, TaskExplanatio
     if (newest->next_state > spec->segments()) {
         out.reason = TaskReason::auditing;
         out.why = "all checkpoints are committed, and " + std::to_string(newest->paid) + " of " +
-                  counted(spec->segments(), "segment") + " are paid; the others are audited or can still be challenged";
+                  counted(spec->segments(), "segment") + " are paid; the others are" + to_be_audited(view, task.id);
         out.next = "the model is delivered when all segments are paid";
         return add_window(view, *newest, out);
     }
