@@ -128,6 +128,33 @@ int checked_output(int code) {
     return kFailed;
 }
 
+constexpr const char* kSummary = "Retrace: a market for machine-learning computation that anybody can check";
+
+/// Adds the commands to `app`, which `program.run` may use, and parses the words after the program's name. Runs nothing;
+/// an error is a wrong usage.
+Status<> parse(CLI::App& app, Program& program, std::vector<std::string> typed) {
+    app.require_subcommand(1);
+    for (const AddCommand add : commands()) add(app, program);
+    typed = with_help_last(std::move(typed));
+    std::transform(typed.begin(), typed.end(), typed.begin(), with_current_name);
+    // Checked here because CLI11 would only report a missing subcommand.
+    if (const std::string wrong = wrong_command(app, typed); !wrong.empty()) return error(wrong);
+    RETRACE_TRY(configured, with_config_flags(app, std::move(typed)));
+    RETRACE_TRY(arguments, with_client_defaults(app, std::move(configured)));
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the arguments in reverse order
+    try {
+        app.parse(std::move(arguments));
+    } catch (const CLI::CallForHelp&) {
+        program.run = [help = wrapped_help(app.help())] {
+            std::cout << help;
+            return kDone;
+        };
+    } catch (const CLI::ParseError& e) {
+        return error(e.what() + std::string("; `retrace help COMMAND` shows its flags"));
+    }
+    return Unit{};
+}
+
 }  // namespace
 
 CLI::Option* add_json(CLI::App& command, Program& program) {
@@ -173,31 +200,20 @@ Result<ledger::SecretText> read_secret(const std::string& path) {
     return line;
 }
 
-int run_main(int argc, char** argv) {
-    CLI::App app("Retrace: a market for machine-learning computation that anybody can check", "retrace");
-    app.require_subcommand(1);
+Status<> check_command_line(std::vector<std::string> words) {
+    CLI::App app(kSummary, "retrace");
     Program program;
-    for (const AddCommand add : commands()) add(app, program);
+    return parse(app, program, std::move(words));
+}
+
+int run_main(int argc, char** argv) {
+    CLI::App app(kSummary, "retrace");
+    Program program;
     std::vector<std::string> typed(argv + 1, argv + std::max(argc, 1));
-    typed = with_help_last(std::move(typed));
-    std::transform(typed.begin(), typed.end(), typed.begin(), with_current_name);
     // Usage errors come before the flag is parsed.
     program.json = std::find(typed.begin(), typed.end(), "--json") != typed.end();
-    // Checked here because CLI11 would only report a missing subcommand.
-    if (const std::string wrong = wrong_command(app, typed); !wrong.empty()) return refuse(program, wrong);
-    auto configured = with_config_flags(app, std::move(typed));
-    if (!configured) return refuse(program, configured.error().message);
-    auto arguments = with_client_defaults(app, std::move(*configured));
-    if (!arguments) return refuse(program, arguments.error().message);
-    std::reverse(arguments->begin(), arguments->end());  // CLI11 takes the arguments in reverse order
-    try {
-        app.parse(std::move(*arguments));
-    } catch (const CLI::CallForHelp&) {
-        std::cout << wrapped_help(app.help());
-        return checked_output(kDone);
-    } catch (const CLI::ParseError& e) {
-        return refuse(program, e.what() + std::string("; `retrace help COMMAND` shows its flags"));
-    }
+    if (const auto parsed = parse(app, program, std::move(typed)); !parsed)
+        return refuse(program, parsed.error().message);
     (void)kernels::cpu_level();  // A wrong RETRACE_CPU ends the program here, not on a thread during a task.
     try {
         return program.run ? checked_output(program.run()) : kWrongUsage;

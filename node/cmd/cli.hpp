@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ledger/crypto/secret.hpp"
 #include "merkle/base/result.hpp"
@@ -61,6 +62,9 @@ void add_testnet(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
 void add_completion(CLI::App& app, Program& program);
+
+/// Parses the words after the program's name and runs nothing. The error is that of a wrong usage.
+Status<> check_command_line(std::vector<std::string> words);
 
 /// Parses the command line and runs it; returns the exit code.
 int run_main(int argc, char** argv);

@@ -98,8 +98,8 @@ std::string wrong_command(const CLI::App& app, const std::vector<std::string>& a
             command->get_subcommands([&](const CLI::App* each) { return each->check_name(arguments[i]); });
         if (found.empty()) {
             const std::string similar = most_similar(*command, arguments[i]);
-            return "there is no command \"" + arguments[i] + "\" of `" + path + "`" +
-                   (similar.empty() ? "" : "; did you mean `" + path + " " + similar + "`?") + " `" + path +
+            return "there is no command \"" + arguments[i] + "\" of `" + path + "`; " +
+                   (similar.empty() ? "" : "did you mean `" + path + " " + similar + "`? ") + "`" + path +
                    " --help` lists them";
         }
         command = found.front();

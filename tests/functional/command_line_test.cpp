@@ -104,7 +104,9 @@ TEST_F(CommandLine, CtrlCAtASecretPromptGivesTheTerminalItsEchoBack) {
 TEST_F(CommandLine, AMistypedCommandIsAnsweredWithASimilarOne) {
     const Ran first = retrace("taks list");
     EXPECT_EQ(first.status, 2);
-    EXPECT_THAT(first.err, HasSubstr("no command \"taks\" of `retrace`; did you mean `retrace task`?"));
+    EXPECT_THAT(
+        first.err,
+        HasSubstr("no command \"taks\" of `retrace`; did you mean `retrace task`? `retrace --help` lists them"));
     const Ran second = retrace("task ftech 1");
     EXPECT_EQ(second.status, 2);
     EXPECT_THAT(second.err, HasSubstr("did you mean `retrace task fetch`?"));
@@ -185,6 +187,25 @@ TEST_F(CommandLine, DefaultsComeFromTheEnvironmentAndTheClientFile) {
     EXPECT_EQ(wrong.status, 2);
     EXPECT_THAT(wrong.err, AllOf(HasSubstr("client.toml: price is not one of node, "), HasSubstr("fiat")));
     EXPECT_EQ(retrace(balance + " --fiat much", at_home("RETRACE_CONFIG=/dev/null")).status, 2);
+}
+
+TEST_F(CommandLine, TheKeyAndItsPassphraseComeFromTheEnvironment) {
+    write("pass", "a long passphrase\n");
+    const std::string pass = "RETRACE_PASSPHRASE_FILE=" + path("pass").string();
+    const Ran made = retrace("wallet new --light --keys " + path("keys").string(), at_home(pass));
+    ASSERT_EQ(made.status, 0) << made.err;
+    const std::string key = fs::directory_iterator(path("keys"))->path().string();
+    const std::string deposit = "stake deposit 1 --timeout 0 --node http://127.0.0.1:1";
+    const auto said = [&](const std::string& before, const std::string& more = {}) {
+        return retrace(deposit + more, at_home(before)).err;
+    };
+    // The key is read before the node is asked.
+    EXPECT_THAT(said("RETRACE_KEY=" + key + " " + pass), HasSubstr("no answer from the node"));
+    EXPECT_THAT(said("RETRACE_KEY=" + path("none").string() + " " + pass), HasSubstr("no such keystore file"));
+    EXPECT_THAT(said("RETRACE_KEY=" + path("none").string() + " " + pass, " --key " + key),
+                HasSubstr("no answer from the node"));
+    EXPECT_THAT(said("RETRACE_KEY=" + key + " RETRACE_PASSPHRASE_FILE=" + path("none").string()),
+                HasSubstr("cannot read a line"));
 }
 
 /// Events carry numbers, so a program that reads them needs the page.
