@@ -54,7 +54,16 @@ for script in zsh/vendor-completions/_retrace fish/vendor_completions.d/retrace.
 done
 in_tree bash -c 'source /usr/share/bash-completion/completions/retrace
     COMP_WORDS=(retrace "") COMP_CWORD=1; _retrace; printf "%s\n" "${COMPREPLY[@]}"' | grep -x solver >/dev/null || fail "completion"
-grep -q '"SPDX-2.3"' "$tree/usr/share/doc/retrace/retrace.spdx.json" || fail "no bill of materials"
+bill=$tree/usr/share/doc/retrace/retrace.spdx.json
+grep -q '"SPDX-2.3"' "$bill" || fail "no bill of materials"
+for library in $(in_tree dpkg-query -W -f '${Depends}' retrace | tr ',' '\n' | awk '$1 ~ /^(lib|zlib)/ { print $1 }'); do
+    # A virtual package, such as libspdlog's, is not listed under this name.
+    [ -n "$(in_tree dpkg-query -W -f '${Version}' "$library" 2>/dev/null || true)" ] || continue
+    # The bill has the version that was linked, and Debian may have a newer one since.
+    grep -F "\"name\": \"$library\"," "$bill" >/dev/null || fail "the bill of materials does not have $library"
+    listed=$((${listed:-0} + 1))
+done
+[ "${listed:-0}" -ge 10 ] || fail "the package depends on ${listed:-0} libraries"
 differing=$(in_tree dpkg --verify retrace | grep -v ' /etc/retrace/node.toml$' || true)
 [ -z "$differing" ] || fail "files differ from the package: $differing"
 
