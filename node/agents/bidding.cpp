@@ -98,8 +98,8 @@ std::string Bidding::lacks_stake(const ledger::StateView& state, const market::P
                        in_flight = stake_in_flight_except(id);
     const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
     if (floor && free >= *floor) return {};
-    return "it locks " + (floor ? format_coins(*floor) : std::string("too much")) + " of stake and " +
-           format_coins(free) + " is free; raise --stake";
+    return "it locks " + (floor ? describe_coins_needed(*floor) : std::string("too many coins")) + " of stake, and " +
+           describe_coins(free) + " are free; raise --stake";
 }
 
 ledger::U256 Bidding::own_price(const market::Params& params, const ledger::U256& base_fee,
@@ -158,7 +158,7 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
     }
     const auto place = task ? views::bid_place_fee(state, params, *task) : std::nullopt;
     if (place && *place * ledger::U256(kPlaceFeeParts) > price * ledger::U256(segments))
-        return {std::nullopt, "a place in its auction burns " + format_coins(*place) +
+        return {std::nullopt, "a place in its auction burns " + describe_coins_needed(*place) +
                                   " now, more than a twentieth of what it would be paid"};
     if (price > spec.price_ceiling && options_.min_per_hour && !raised) {
         const Profit profit = expected_profit(terms(params, base_fee, spec, segments), machine_);
@@ -170,7 +170,7 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
         const char* const what = raised ? "the price that makes up for segments that a replica may not be paid for"
                                  : options_.price ? "the value of --price"
                                                   : "the fees of the calls for a segment";
-        return {std::nullopt, "its price ceiling is below " + format_coins(price) + ", " + what};
+        return {std::nullopt, "its price ceiling is below " + describe_coins_needed(price) + ", " + what};
     }
     if (auto why = lacks_stake(state, params, id, spec); !why.empty()) return {std::nullopt, why};
     return {price, {}};
@@ -183,11 +183,12 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
         return {std::nullopt, why};
     const ledger::U256 price = own_price(params, base_fee, spec, seat.rounds_left);
     if (price > seat.price)
-        return {std::nullopt, "its members are paid " + format_coins(seat.price) + ", below " + format_coins(price)};
+        return {std::nullopt,
+                "its members are paid " + describe_coins(seat.price) + ", below " + describe_coins_needed(price)};
     // What the rounds that are left pay above the asked price has to cover the fees of the two audits of a new member.
     const ledger::U256 fee = market::join_fee(params, spec, seat.anchor.index), left = ledger::U256(seat.rounds_left);
     if ((options_.price ? seat.price - price : seat.price) * left < fee)
-        return {std::nullopt, "the rounds that are left do not pay for the " + format_coins(fee) +
+        return {std::nullopt, "the rounds that are left do not pay for the " + describe_coins_needed(fee) +
                                   " of joining above the asked price"};
     if (auto why = lacks_stake(state, params, seat.task, spec); !why.empty()) return {std::nullopt, why};
     const Load load = load_of(state, params, base_fee, seat, spec, height_);

@@ -73,10 +73,10 @@ std::vector<std::vector<std::optional<Hash32>>> earning_topics(const ledger::Add
 }
 
 std::string text_of(const Earnings& earnings) {
-    return "earned " + format_coins(earnings.income()) + " coins (" + counted(earnings.segment_count, "segment") +
-           ", " + counted(earnings.audit_count, "audit") +
+    return "earned " + describe_coins(earnings.income()) + " (" + counted(earnings.segment_count, "segment") + ", " +
+           counted(earnings.audit_count, "audit") +
            (earnings.reservation_count == 0 ? "" : ", " + counted(earnings.reservation_count, "unused reservation")) +
-           "); fees " + format_coins(earnings.fees) + "; slashed " + format_coins(earnings.slashed);
+           "); fees " + describe_coins(earnings.fees) + "; slashed " + describe_coins(earnings.slashed);
 }
 
 }  // namespace retrace::node

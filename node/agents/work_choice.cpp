@@ -174,7 +174,9 @@ boost::json::object row_of(const Choice& choice) {
     boost::json::object out{{"task", choice.task}, {"taken", choice.taken}};
     const bool priced = choice.profit.hours > 0;
     const auto number = [&](double value) { return priced ? boost::json::value(value) : boost::json::value(nullptr); };
-    out["coins_per_hour"] = number(choice.profit.per_hour);
+    const double profit = choice.profit.per_hour;
+    out["per_hour"] = priced ? boost::json::value((profit < 0 ? "-" : "") + amount_of(std::abs(profit)).to_decimal())
+                             : boost::json::value(nullptr);
     out["hours"] = number(choice.profit.hours);
     out["load"] = number(choice.profit.load);
     out["reason"] = choice.why;

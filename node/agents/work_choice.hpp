@@ -126,8 +126,8 @@ private:
 
 /// The file of an agent's data folder that has its last choices: {"height", "choices", "earlier", "reserved"}.
 inline constexpr const char* kChoicesFile = "choices.json";
-/// [{"task", "taken", "coins_per_hour", "hours", "load", "reason"}]; the numbers are null for a task that was refused at
-/// any price.
+/// [{"task", "taken", "per_hour", "hours", "load", "reason"}]; "per_hour" is wei as a decimal string, with a minus sign for a
+/// loss. It and the numbers are null for a task that was refused at any price.
 std::string choices_json(const std::vector<Choice>& choices);
 /// As choices_json, each with its "height".
 std::string earlier_json(const std::vector<EarlierChoice>& earlier);

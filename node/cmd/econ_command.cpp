@@ -132,7 +132,10 @@ json::object report_json(const market::Setting& s) {
             {"detection", odds_json(s)},
             {"frauds", std::move(frauds)},
             {"beacon_penalty", s.params.beacon_penalty.to_decimal()},
-            {"price_for_auditors", bounds.price_for_auditors.to_decimal()},
+            // Null: at any price.
+            {"price_for_auditors", bounds.price_for_auditors == U256::max()
+                                       ? json::value(nullptr)
+                                       : json::value(bounds.price_for_auditors.to_decimal())},
             {"audits", static_cast<double>(books.audits_milli) / 1e3},
             {"replay_share", static_cast<double>(books.replays_bp) / 1e4},
             {"audit_cost_share", static_cast<double>(market::audit_cost_bp(s.params, s.spec)) / 1e4},

@@ -145,16 +145,18 @@ Status<> test_machine(const AgentOptions& options, bool wants_gpu,
     doctor::Question question = doctor::question_of(options, wants_gpu);
     question.answered = answered;
     const std::vector<doctor::Check> checks = doctor::examine(question);
-    std::string names;
+    std::string names, untested;
     for (const doctor::Check& check : checks) {
         if (check.grade == doctor::Grade::pass)
             names += (names.empty() ? "" : ", ") + check.name;
+        else if (check.grade == doctor::Grade::untested)
+            untested += "; not tested: " + check.name + " (" + check.found + ")";
         else
             std::cout << doctor::text_of(check);
     }
     if (doctor::grade_of(checks) == doctor::Grade::fail)
         return error("this machine is not ready (above): mend what failed and start again, or give --skip-checks");
-    say(2, "the machine was tested; it passes: " + names);
+    say(2, "the machine was tested; it passes: " + names + untested);
     return Unit{};
 }
 
@@ -241,10 +243,11 @@ void go_on(const Funds& funds, AgentOptions& options) {
     say(2, "the machine is not tested again: the account has stake, which may answer for work that is not over");
     const bool more = funds.stake > funds.bonded && !options.stake.is_zero();
     options.stake = more && funds.missing().is_zero() ? funds.stake : funds.bonded;
-    say(3, "the account has " + format_coins(funds.bonded) + " coins bonded and " + format_coins(funds.balance) +
+    say(3, "the account has " + describe_coins(funds.bonded) + " bonded and " + describe_coins(funds.balance) +
                " free" +
                (more && options.stake == funds.bonded
-                    ? "; that is too little for the " + format_coins(funds.stake) + " of --stake, so the bond stays"
+                    ? "; that is too little for the " + describe_coins_needed(funds.stake) +
+                          " of --stake, so the bond stays"
                     : std::string()));
 }
 
@@ -257,7 +260,7 @@ Status<> wait_for_coins(AgentRole role, const ledger::Address& self, AgentOption
     options.stake = funds.stake;
     if (!funds.missing().is_zero() && funds.developer_chain) {
         say(3, "this is a developer chain: developer account " + std::string(role == AgentRole::solver ? "9" : "8") +
-                   " sends " + format_coins(funds.missing()) + " coins");
+                   " sends " + describe_coins_needed(funds.missing()));
         if (const auto sent = take_from_developers(client, role, self, funds.missing()); !sent)
             say(3, "it could not: " + sent.error().message);
     }
@@ -269,16 +272,17 @@ Status<> wait_for_coins(AgentRole role, const ledger::Address& self, AgentOption
                        : "the node does not tell what the account has, and is asked again: " + now.error().message);
         lost = !now;
         if (now && now->missing().is_zero()) {
-            say(3, "the account has the coins: " + format_coins(now->bonded) + " bonded, " +
-                       format_coins(now->balance) + " free");
+            say(3, "the account has the coins: " + describe_coins(now->bonded) + " bonded, " +
+                       describe_coins(now->balance) + " free");
             return Unit{};
         }
         if (now && told != now->missing()) {
             told = now->missing();
-            say(3, "waiting for " + format_coins(*told) + " coins at " + ledger::to_checksum(self) + ": " +
-                       format_coins(now->stake) + " to bond (--stake) and " + format_coins(now->fees) +
-                       " for deposits and fees; it has " + format_coins(now->balance) + " and has bonded " +
-                       format_coins(now->bonded) + ". Stopping here loses nothing");
+            say(3, "waiting for " + describe_coins_needed(*told) + " at " + ledger::to_checksum(self) + ": " +
+                       describe_coins_needed(now->stake) + " to bond (--stake) and " +
+                       describe_coins_needed(now->fees) + " for deposits and fees; it has " +
+                       describe_coins(now->balance) + " and has bonded " + describe_coins(now->bonded) +
+                       ". Stopping here loses nothing");
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
@@ -362,8 +366,8 @@ Result<ledger::SecretKey> prepare_agent(AgentRole role, const QuickstartFlags& f
     RETRACE_TRY(earlier, funds_of_earlier(role, key.address(), agent));
     if (earlier) {
         go_on(*earlier, agent);
-        say(4, "registers as a " + std::string(name_of(role)) + " if it is not; " + format_coins(agent.stake) +
-                   " coins are its bond");
+        say(4, "registers as a " + std::string(name_of(role)) + " if it is not; its bond is " +
+                   describe_coins(agent.stake));
         return key;
     }
     if (flags.skip_checks)
@@ -371,7 +375,7 @@ Result<ledger::SecretKey> prepare_agent(AgentRole role, const QuickstartFlags& f
     else
         RETRACE_CHECK(test_machine(agent, wants_gpu, answered));
     RETRACE_CHECK(wait_for_coins(role, key.address(), agent));
-    say(4, "bonds " + format_coins(agent.stake) + " coins and registers as a " + std::string(name_of(role)));
+    say(4, "bonds " + describe_coins(agent.stake) + " and registers as a " + std::string(name_of(role)));
     return key;
 }
 

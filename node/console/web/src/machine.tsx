@@ -128,7 +128,7 @@ function Choices({ of }: { of: Machine }) {
             <td>{taskName(one.task)}</td>
             <td>{when}</td>
             <td>{one.taken ? "yes" : "no"}</td>
-            <td class="num">{one.coins_per_hour === null ? "–" : figure(one.coins_per_hour)}</td>
+            <td class="num">{one.per_hour === null ? "–" : figure(Number(one.per_hour) / 1e18)}</td>
             <td>{tame(one.reason, 300)}</td>
         </tr>
     );

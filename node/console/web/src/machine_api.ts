@@ -19,7 +19,7 @@ export interface Check {
 export interface Choice {
     task: number;
     taken: boolean;
-    coins_per_hour: number | null;
+    per_hour: string | null;
     reason: string;
 }
 

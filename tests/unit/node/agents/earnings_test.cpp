@@ -30,7 +30,7 @@ TEST(Earnings, CountsTheEventsOfOnePartyAlone) {
     call.gas_used = 1000;
     call.gas_price = U256(10'000'000'000'000u);
     earned.add_fees(call);
-    EXPECT_EQ(text_of(earned), "earned 1.5 coins (3 segments, 1 audit); fees 0.01; slashed 1");
+    EXPECT_EQ(text_of(earned), "earned 1.5 coins (3 segments, 1 audit); fees 0.01 coins; slashed 1 coin");
 }
 
 TEST(Earnings, CountTheDepositsOfReservationsThatWereNotUsed) {
@@ -40,11 +40,12 @@ TEST(Earnings, CountTheDepositsOfReservationsThatWereNotUsed) {
     for (const ledger::Address& solver : {self, other})
         earned.take(contracts::to_log(contracts::ReservationPaid{.reservation = 3, .solver = solver, .amount = coin}),
                     self);
-    EXPECT_EQ(text_of(earned), "earned 1 coins (0 segments, 0 audits, 1 unused reservation); fees 0; slashed 0");
+    EXPECT_EQ(text_of(earned),
+              "earned 1 coin (0 segments, 0 audits, 1 unused reservation); fees 0 coins; slashed 0 coins");
 }
 
 TEST(Earnings, AreNoneAtTheStart) {
-    EXPECT_EQ(text_of(Earnings{}), "earned 0 coins (0 segments, 0 audits); fees 0; slashed 0");
+    EXPECT_EQ(text_of(Earnings{}), "earned 0 coins (0 segments, 0 audits); fees 0 coins; slashed 0 coins");
 }
 
 }  // namespace
