@@ -105,6 +105,14 @@ std::string record_name() {
         return "MemberSegment";
     else if constexpr (std::same_as<T, market::Member>)
         return "Member";
+    else if constexpr (std::same_as<T, market::Rollback>)
+        return "Rollback";
+    else if constexpr (std::same_as<T, market::Rollbacks>)
+        return "Rollbacks";
+    else if constexpr (std::same_as<T, market::MemberAttempt>)
+        return "MemberAttempt";
+    else if constexpr (std::same_as<T, market::MemberAttempts>)
+        return "MemberAttempts";
     else {
         static_assert(!market::Record<T>, "Solidity has no struct without a name");
         return "";

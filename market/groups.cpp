@@ -22,6 +22,7 @@ std::string_view slug(GroupPhase phase) noexcept {
         case GroupPhase::revealing: return "revealing";
         case GroupPhase::over: return "over";
         case GroupPhase::unmasking: return "unmasking";
+        case GroupPhase::settling: return "settling";
     }
     return "invalid";
 }

@@ -49,17 +49,19 @@ struct GroupSpec {
     std::uint8_t mask_bits = 0;       ///< Bits of a value of a message that is sent under masks (15); 0: without masks.
     std::uint64_t mask_blocks = 0;    ///< Time to post keys, to deal shares, to complain, and to unmask, each.
     std::uint32_t max_age = 0;        ///< A message may be of a base so many rounds before the one it is sent in.
+    std::uint8_t rollbacks = 0;       ///< Most rollbacks after which a lost run's messages are undone; 0: they stand.
+    std::uint32_t ahead = 0;  ///< With rollbacks: a round opens when all messages so many rounds before are final.
 
     bool operator==(const GroupSpec&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.rounds, g.steps_max, g.shared, g.public_tensors, g.phases, g.least, g.round_blocks,
                         g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds, g.catch_up_max,
-                        g.mask_bits, g.mask_blocks, g.max_age);
+                        g.mask_bits, g.mask_blocks, g.max_age, g.rollbacks, g.ahead);
     }
     static Names names() {
         return {"rounds",      "stepsMax",    "shared",      "publicTensors", "phases",       "least",
                 "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks",  "absenceLimit", "keepRounds",
-                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge"};
+                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge",        "rollbacks",    "ahead"};
     }
 };
 
@@ -70,8 +72,9 @@ enum class GroupPhase : std::uint8_t {
     revealing = 4,  ///< They reveal it.
     over = 5,       ///< All rounds are closed.
     unmasking = 6,  ///< After revealing, in a group with masks: members reveal shares of what masked the recorded sum.
+    settling = 7,   ///< In a group with rollbacks: the round begins when messages of rounds before are final.
 };
-constexpr GroupPhase last_of(GroupPhase) { return GroupPhase::unmasking; }
+constexpr GroupPhase last_of(GroupPhase) { return GroupPhase::settling; }
 std::string_view slug(GroupPhase phase) noexcept;
 
 struct Group {

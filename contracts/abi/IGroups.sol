@@ -48,6 +48,8 @@ interface IGroups {
         uint8 maskBits;
         uint64 maskBlocks;
         uint32 maxAge;
+        uint8 rollbacks;
+        uint32 ahead;
     }
     struct Group {
         uint64 task;
@@ -122,6 +124,25 @@ interface IGroups {
         bytes32[] shared;
         uint32 age;
     }
+    struct Rollback {
+        uint32 run;
+        uint32 first;
+        uint32 last;
+        bool ended;
+    }
+    struct Rollbacks {
+        Rollback[] noted;
+        uint32 finalRounds;
+        uint64 opened;
+    }
+    struct MemberAttempt {
+        uint64 segment;
+        uint64 start;
+        uint8 attempt;
+    }
+    struct MemberAttempts {
+        MemberAttempt[] items;
+    }
     function postGroup(TaskSpec calldata spec, GroupSpec calldata group) external payable;
     function commitRound(
         uint64 task,
@@ -179,6 +200,8 @@ interface IGroups {
     function memberMasksOf(uint64 task, uint32 round, uint32 run) external view returns (MemberMasks memory);
     function memberOf(uint64 task, uint32 run) external view returns (Member memory);
     function memberSegmentOf(uint64 task, uint32 run, uint64 index) external view returns (MemberSegment memory);
+    function rollbacksOf(uint64 task) external view returns (Rollbacks memory);
+    function memberAttemptsOf(uint64 task, uint32 run) external view returns (MemberAttempts memory);
     event RoundPhaseChanged(
         uint64 indexed task,
         uint32 indexed round,
@@ -218,6 +241,18 @@ interface IGroups {
         uint32 indexed run,
         uint32 round,
         bool absent
+    );
+    event GroupRolledBack(
+        uint64 indexed task,
+        uint32 indexed run,
+        uint32 first,
+        uint32 last
+    );
+    event UndoneRepaid(
+        uint64 indexed task,
+        uint32 indexed run,
+        address indexed requester,
+        uint256 amount
     );
     error Refused(uint16 code, string slug);
 }

@@ -78,5 +78,29 @@ struct MemberLeaves {
     std::uint32_t round = 0;
     bool absent = false;  ///< It was absent for too long, or has not taken in the last rounds in time.
 };
+/// A run was lost whose messages from round `first` on were recorded and not final: that record is read without its entry
+/// from now on, and the records of the rounds after it up to `last` as empty.
+struct GroupRolledBack {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "GroupRolledBack";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "run", "first", "last"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.first, e.last); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint32_t first = 0, last = 0;
+};
+/// The requester got from the lock of a run what the segments cost that its end undoes.
+struct UndoneRepaid {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "UndoneRepaid";
+    static constexpr std::size_t kIndexed = 3;
+    static Names names() { return {"task", "run", "requester", "amount"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.requester, e.amount); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Address requester;
+    U256 amount;
+};
 
 }  // namespace retrace::contracts

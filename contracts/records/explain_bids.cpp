@@ -7,7 +7,7 @@
 #include "contracts/records/offers.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
-#include "market/odds.hpp"
+#include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts::views {
 namespace {
@@ -184,7 +184,7 @@ std::vector<CallStatus> bid_obstacles(const StateView& view, std::uint64_t id, c
     if (!has_bid && !fee) out.push_back(CallStatus::auction_full);
     if (open_work(view, party) - (has_bid ? 1 : 0) >= market::kOpenItemsMax) out.push_back(CallStatus::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;
-    const auto floor = market::stake_floor(*params, *spec);
+    const auto floor = stake_floor(view, *params, id);
     const U256 usable = free_stake(view, *params, party) + (own ? own->locked : U256());
     if (!floor)
         out.push_back(CallStatus::no_stake_suffices);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "contracts/calls/group_calls.hpp"
+#include "market/rollbacks.hpp"
 
 namespace retrace::contracts {
 
@@ -88,6 +89,25 @@ struct ReadMemberSegment {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
+};
+/// Of a group whose terms have rollbacks.
+struct ReadRollbacks {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "rollbacksOf";
+    using Answer = market::Rollbacks;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+/// Which rollbacks the segments of a run know of, and at which states they start.
+struct ReadMemberAttempts {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "memberAttemptsOf";
+    using Answer = market::MemberAttempts;
+    static Names names() { return {"task", "run"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
 };
 
 }  // namespace retrace::contracts

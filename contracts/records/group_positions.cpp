@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/group_positions.hpp"
 
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 
 namespace retrace::contracts {
@@ -13,10 +14,10 @@ std::optional<verifier::MemberTerms> terms_of(const StateView& view, std::uint64
     return verifier::MemberTerms{plan_of(*group), spec->seed, run, spec->data_roots};
 }
 
-std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::uint64_t task,
+std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::uint64_t task, std::uint8_t attempt,
                                                     const kernels::Position& position) {
     const auto round = static_cast<std::uint32_t>(position.record);
-    const auto record = views::round(view, task, round);
+    const auto record = views::round_at(view, task, round, attempt);
     if (!record || position.message >= record->entries.size()) return std::nullopt;
     const market::RoundEntry& entry = record->entries[position.message];
     const auto message = views::round_message(view, task, round, entry.run);
@@ -48,9 +49,10 @@ std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std
     const auto group = views::group_spec(view, task);
     const auto member = views::member_segment(view, task, run, segment);
     if (!group || !member) return std::nullopt;
+    const std::uint8_t attempt = views::attempt_of(view, task, run, segment);
     std::vector<std::uint32_t> messages;
     for (std::uint32_t r = member->from; r < member->base; ++r) {
-        const auto record = views::round(view, task, r);
+        const auto record = views::round_at(view, task, r, attempt);
         if (!record) return std::nullopt;
         messages.push_back(static_cast<std::uint32_t>(record->entries.size()));
     }
@@ -79,7 +81,7 @@ std::optional<verifier::StepFacts> facts_of_position(const StateView& view, std:
     verifier::RecordedMessage message;
     const kernels::Position position = positions->at(place);
     if (position.phase == kernels::Phase::add) {
-        auto found = message_at(view, task, position);
+        auto found = message_at(view, task, views::attempt_of(view, task, run, segment), position);
         if (!found) return std::nullopt;
         message = std::move(*found);
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
 
@@ -70,16 +71,18 @@ std::optional<market::MemberSegment> member_segment(const StateView& view, std::
                                                     std::uint64_t index) {
     return load<market::MemberSegment>(view, keys::member_segment(task, run, index));
 }
-bool is_omitted(const market::Member& member, const market::Round& record, std::uint32_t run) {
-    if (member.messages == 0 || member.last_round != record.index) return false;
+bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run) {
+    if (last_message != record.index) return false;
     return std::none_of(record.entries.begin(), record.entries.end(),
                         [&](const market::RoundEntry& entry) { return entry.run == run; });
 }
 std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uint32_t index) {
-    const auto known = member(view, task, index);
-    std::uint32_t base = known ? known->base : 0;
-    for (auto record = round(view, task, base); known && record; record = round(view, task, ++base))
-        if (!record->entries.empty() || is_omitted(*known, *record, index)) break;
+    if (!member(view, task, index)) return 0;
+    const MemberStart start = start_of_member(view, task, index);
+    const auto now = static_cast<std::uint8_t>(rollbacks(view, task).noted.size());
+    std::uint32_t base = start.base;
+    for (auto record = round_at(view, task, base, now); record; record = round_at(view, task, ++base, now))
+        if (!record->entries.empty() || is_omitted(start.last_message, *record, index)) break;
     return base;
 }
 bool grace_begins(const market::Group& group) {

@@ -40,12 +40,13 @@ std::optional<market::MemberSegment> member_segment(const StateView& view, std::
                                                     std::uint64_t index);
 
 /// Whether the run's last message was sent in this round and is not in its record.
-bool is_omitted(const market::Member& member, const market::Round& record, std::uint32_t run);
+bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run);
 /// 21.5: returns the base at which the next segment of a member begins: that of its newest one, and of its first state
 /// before, or behind the closed rounds that follow it and leave the member nothing to do.
 std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uint32_t run);
 
-/// Returns the segment of the member that takes in the record of a round; nullopt if it has none.
+/// Returns the segment of the member that takes in the record of a round; nullopt if it has none. Of a group without
+/// rollbacks, whose bases ascend (else rollback_views.hpp: takes_in).
 std::optional<std::uint64_t> segment_taking_in(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                std::uint64_t round);
 

@@ -176,6 +176,8 @@ Key member_masks(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
     return std::move(groups('p').number(task).number(round).number(run));
 }
 Key shared_openings(std::uint64_t task, std::uint32_t base) { return std::move(groups('e').number(task).number(base)); }
+Key rollbacks(std::uint64_t task) { return std::move(groups('b').number(task)); }
+Key member_attempts(std::uint64_t task, std::uint32_t run) { return std::move(groups('a').number(task).number(run)); }
 
 Key held(Contract contract) { return Builder(contract, '$'); }
 

@@ -128,6 +128,8 @@ Key holding(std::uint64_t task, std::uint32_t round, std::uint32_t run);
 Key round_masks(std::uint64_t task, std::uint32_t round);
 Key member_masks(std::uint64_t task, std::uint32_t round, std::uint32_t run);
 Key shared_openings(std::uint64_t task, std::uint32_t base);  ///< Opened ends of segments with this base (21.8).
+Key rollbacks(std::uint64_t task);
+Key member_attempts(std::uint64_t task, std::uint32_t run);
 
 Key held(Contract contract);  ///< Coins that the contract's records account for.
 

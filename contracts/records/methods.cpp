@@ -4,6 +4,7 @@
 #include "contracts/abi/typed.hpp"
 #include "contracts/calls/encode.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -82,11 +83,22 @@ auto read(const ReadMember& call, const StateView& view) { return views::member(
 auto read(const ReadMemberSegment& call, const StateView& view) {
     return views::member_segment(view, call.task, call.run, call.index);
 }
+std::optional<market::Rollbacks> read(const ReadRollbacks& call, const StateView& view) {
+    if (!views::group(view, call.task)) return std::nullopt;
+    return views::rollbacks(view, call.task);
+}
+std::optional<market::MemberAttempts> read(const ReadMemberAttempts& call, const StateView& view) {
+    if (!views::member(view, call.task, call.run)) return std::nullopt;
+    return views::member_attempts(view, call.task, call.run);
+}
 
 template <class Read>
 CallStatus unknown_of_group() {
-    if constexpr (std::same_as<Read, ReadGroupSpec> || std::same_as<Read, ReadGroup>) return CallStatus::not_group;
-    if constexpr (std::same_as<Read, ReadMember>) return CallStatus::unknown_run;
+    if constexpr (
+        requires(Read r) { r.task; } && !requires(Read r) { r.run; } && !requires(Read r) { r.round; })
+        return CallStatus::not_group;
+    if constexpr (std::same_as<Read, ReadMember> || std::same_as<Read, ReadMemberAttempts>)
+        return CallStatus::unknown_run;
     if constexpr (std::same_as<Read, ReadMemberSegment>) return CallStatus::not_committed;
     return CallStatus::unknown_round;
 }

@@ -260,7 +260,8 @@ using AnyRead =
                  ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
                  ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
                  ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
-                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp, ReadReservation, ReadReservedSpec>;
+                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp, ReadReservation, ReadReservedSpec,
+                 ReadRollbacks, ReadMemberAttempts>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

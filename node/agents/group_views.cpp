@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "contracts/records/group_positions.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "solver/agent/work.hpp"
 
 namespace retrace::node {
 namespace {
 
 namespace views = contracts::views;
-static_assert(static_cast<int>(solver::RoundPhase::unmasking) == static_cast<int>(last_of(market::GroupPhase{})));
+static_assert(static_cast<int>(solver::RoundPhase::settling) == static_cast<int>(last_of(market::GroupPhase{})));
 using market::GroupPhase;
 
 /// Adds the records from `first` to `end` - 1; false if one is missing.
@@ -26,6 +26,18 @@ bool add_records(const ledger::StateView& view, std::uint64_t task, std::uint32_
     return complete;
 }
 
+/// Takes out of the records what segments of this attempt do not read. Returns those that it changed, as they were.
+std::vector<solver::RecordView> undo(const std::vector<market::Rollback>& noted, std::uint8_t attempt,
+                                     std::vector<solver::RecordView>& records) {
+    std::vector<solver::RecordView> out;
+    for (solver::RecordView& record : records) {
+        const solver::RecordView before = record;
+        market::undo_entries(noted, attempt, record.round, record);
+        if (record != before) out.push_back(before);
+    }
+    return out;
+}
+
 bool contains(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
     return std::find(runs.begin(), runs.end(), run) != runs.end();
 }
@@ -38,11 +50,11 @@ solver::SentMessage sent_message(const ledger::StateView& view, const market::Gr
 
 /// The closed round of the member's last message if the next segment takes that round in and its record has no such
 /// message.
-std::optional<std::uint64_t> omitted_round(const market::Member& member, const solver::MemberView& view,
-                                           std::uint32_t run) {
-    if (member.messages == 0 || member.last_round < view.base || member.last_round >= view.round) return std::nullopt;
+std::optional<std::uint64_t> omitted_round(const std::optional<std::uint32_t>& last_message,
+                                           const solver::MemberView& view, std::uint32_t run) {
+    if (!last_message || *last_message < view.base || *last_message >= view.round) return std::nullopt;
     for (const solver::RecordView& record : view.records) {
-        if (record.round != member.last_round) continue;
+        if (record.round != *last_message) continue;
         const auto own = [&](const solver::RecordView::Entry& entry) { return entry.run == run; };
         if (std::none_of(record.entries.begin(), record.entries.end(), own)) return record.round;
     }
@@ -63,6 +75,16 @@ void set_moves(const market::Group& group, const market::Member& member, const m
                      !contains(group.revealed, run.index);
 }
 
+/// Where the member's next segment begins after rollbacks, and how it reads the records.
+void set_start(const ledger::StateView& view, const market::Run& run, solver::MemberView& out) {
+    const std::vector<market::Rollback> noted = views::rollbacks(view, run.task).noted;
+    if (noted.empty()) return;
+    out.attempt = static_cast<std::uint8_t>(noted.size());
+    for (const market::Rollback& rollback : noted) out.intact = std::max(out.intact, rollback.last + 1);
+    out.start = views::start_of_member(view, run.task, run.index).state;
+    out.undone = undo(noted, out.attempt, out.records);
+}
+
 }  // namespace
 
 solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group) {
@@ -74,12 +96,16 @@ std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, s
                                                 std::uint64_t index, Immutable& immutable) {
     if (!immutable.group(view, task)) return std::nullopt;
     const auto segment = views::member_segment(view, task, run, index);
-    const auto start = contracts::header_step_of(view, task, run, index);
+    const market::MemberAttempts attempts = views::member_attempts(view, task, run);
+    const std::uint64_t from = market::start_of(attempts, index);
+    const auto start = contracts::header_step_of(view, task, run, from);
     if (!segment || !start) return std::nullopt;
     solver::SegmentView out;
     out.span = contracts::span_of(*segment);
     out.start_step = *start;
+    if (from != index) out.start_state = from;
     if (!add_records(view, task, segment->from, segment->base, immutable, out.records)) return std::nullopt;
+    undo(views::rollbacks(view, task).noted, market::attempt_of(attempts, index), out.records);
     return out;
 }
 
@@ -112,10 +138,31 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
         first = std::min(first, segment->from);
     }
     if (!add_records(view, run.task, first, group->round, immutable, out.records)) return std::nullopt;
-    out.omitted = omitted_round(*member, out, run.index);
+    if (run.next_state != 0) set_start(view, run, out);
+    const auto last_message = member->messages != 0 ? std::optional(member->last_round) : std::nullopt;
+    out.omitted = omitted_round(
+        out.start ? views::start_of_member(view, run.task, run.index).last_message : last_message, out, run.index);
     for (const std::uint32_t author : group->committed) out.committed.push_back(sent_message(view, *group, author));
     set_moves(*group, *member, run, *terms, out);
     return out;
+}
+
+std::uint64_t keep_for_rollbacks(const ledger::StateView& view, const market::Run& run) {
+    const auto terms = views::group_spec(view, run.task);
+    if (!terms || terms->rollbacks == 0 || run.next_state == 0) return run.finalised;
+    const market::Rollbacks known = views::rollbacks(view, run.task);
+    std::uint64_t out = run.finalised;
+    for (const market::MemberAttempt& entry : views::member_attempts(view, run.task, run.index).items)
+        if (entry.segment >= run.finalised) out = std::min(out, entry.start);
+    // A rollback goes to the round of a message that is not final, so to the newest state of a round up to it.
+    std::uint64_t firm = views::start_of_member(view, run.task, run.index).state;
+    while (firm > 0) {
+        const auto segment = views::member_segment(view, run.task, run.index, firm - 1);
+        const bool is_firm = segment && segment->base <= known.final_rounds;
+        if (!segment || (is_firm && !views::is_void(view, run.task, run.index, firm - 1))) break;
+        --firm;
+    }
+    return std::min(out, firm);
 }
 
 std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task& task, const market::Run& run) {
@@ -136,14 +183,18 @@ std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task
 namespace {
 
 std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, const market::Task& task,
-                                              const market::Group& group) {
+                                              const market::Group& group, const market::GroupSpec& terms) {
     std::optional<FreeSeat::Anchor> out;
     if (group.phase == GroupPhase::starting) return FreeSeat::Anchor{};
+    const bool undoes = terms.rollbacks != 0;
+    const std::uint32_t firm = undoes ? views::final_rounds(view, task.id, views::rollbacks(view, task.id)) : 0;
     for (const std::uint32_t index : task.active) {
         const auto run = views::run(view, task.id, index);
         if (!run || run->state != market::RunState::running || run->finalised == 0) continue;
         const auto segment = views::member_segment(view, task.id, index, run->finalised - 1);
         const auto state = views::checkpoint(view, task.id, index, run->finalised);
+        if (undoes && (!segment || segment->base > firm || views::is_void(view, task.id, index, run->finalised - 1)))
+            continue;
         if (!segment || segment->shared.empty() || !state || !state->opened) continue;
         if (!out || segment->base > out->base) out = FreeSeat::Anchor{index, run->finalised, segment->base};
     }
@@ -175,7 +226,7 @@ std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Ad
         if (group->phase == GroupPhase::over || terms->mask_bits != 0) continue;  // No member makes masks yet.
         if (task->active.size() >= spec->replicas || group->round + 1 >= terms->rounds) continue;
         if (takes_part(view, *task, self)) continue;
-        const auto anchor = newest_anchor(view, *task, *group);
+        const auto anchor = newest_anchor(view, *task, *group, *terms);
         if (!anchor || group->round - anchor->base > terms->keep_rounds) continue;
         out.push_back({id, terms->rounds - group->round - 1, group->price, *anchor});
     }
@@ -191,6 +242,7 @@ std::set<solver::RunKey> authors_of(std::uint64_t task, const std::vector<solver
 
 std::set<solver::RunKey> authors_of(std::uint64_t task, const solver::MemberView& member) {
     std::set<solver::RunKey> out = authors_of(task, member.records);
+    out.merge(authors_of(task, member.undone));
     for (const solver::SentMessage& sent : member.committed) out.insert({task, sent.run});
     return out;
 }

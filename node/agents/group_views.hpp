@@ -21,6 +21,9 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
 
 /// The lowest of the run's finalised states that another member which joins at it may still fetch; run.finalised if
 /// there is none.
+/// The oldest state from which the member may have to go on after a rollback (contracts 21.14), or at which a segment starts
+/// that is not final.
+std::uint64_t keep_for_rollbacks(const ledger::StateView& view, const market::Run& run);
 std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task& task, const market::Run& run);
 
 /// A seat of a running group that a solver may take.

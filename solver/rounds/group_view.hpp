@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/plan/plan_executor.hpp"
@@ -46,12 +47,19 @@ kernels::MessageFacts facts_of(const RecordView& record, std::size_t entry);
 struct SegmentView {
     kernels::SegmentSpan span;
     std::uint64_t start_step = 0;     ///< Step in the header of the state at its start.
-    std::vector<RecordView> records;  ///< From span.from to span.base - 1, without gaps.
+    std::vector<RecordView> records;  ///< From span.from to span.base - 1, without gaps, as the segment reads them.
+    /// The state of the run that it starts at; nullopt: that of its index. Another one after a rollback (contracts 21.14).
+    std::optional<std::uint64_t> start_state = {};
     bool operator==(const SegmentView&) const = default;
 
     /// Errors: records that are not those of the span, and what kernels::SegmentPositions::make refuses.
     Result<kernels::SegmentPositions> positions(std::uint32_t steps_max) const;
 };
+
+/// The state that segment `index` of a run starts at; `member` is set for a group's task.
+inline std::uint64_t start_state_of(const std::optional<SegmentView>& member, std::uint64_t index) {
+    return member ? member->start_state.value_or(index) : index;
+}
 
 /// How a member's state 0 is made.
 struct EntryView {

@@ -18,6 +18,7 @@ enum class RoundPhase : std::uint8_t {
     revealing = 4,
     over = 5,
     unmasking = 6,
+    settling = 7,
 };
 
 /// A message that a member committed to in the open round.
@@ -43,11 +44,16 @@ struct MemberView {
     std::uint32_t base = 0;      ///< Base at which its next segment begins (contracts 21.5).
     std::uint32_t entered = 0;   ///< Base of its first state,
     std::vector<Hash32> anchor;  ///< and the roots of the shared tensors that it was made from; empty: by `init`.
+    std::uint8_t attempt = 0;    ///< Number of rollbacks (contracts 21.14) that its next segment knows of,
+    std::uint32_t intact = 0;    ///< and the first round that none of them has emptied.
+    std::optional<std::uint64_t> start;  ///< The state that it starts at; nullopt: the newest one.
     /// The closed round that the member's last message was sent in, if the next segment takes in that round and the
     /// message is not in its record.
     std::optional<std::uint64_t> omitted;
-    /// Records that the segments below or the next one take in: from the lowest `from` to round - 1, without gaps.
+    /// Records that the segments below or the next one take in: from the lowest `from` to round - 1, without gaps, as the
+    /// next one reads them,
     std::vector<RecordView> records;
+    std::vector<RecordView> undone;      ///< and those of them that rollbacks changed, as they were.
     std::vector<OwnSegment> segments;    ///< Those that are not finalised, ascending.
     std::vector<SentMessage> committed;  ///< In the order of the bits of holdings.
     bool may_commit = false;             ///< A segment with inner steps, and base `round` or one within max_age.

@@ -11,7 +11,7 @@
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -186,7 +186,8 @@ void queue_audit(Effects& fx, const market::Audit& audit) {
 
 void enter_drawing(Effects& fx, market::Audit& audit) {
     set_phase(fx, audit, AuditPhase::drawing, 0);
-    const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(audit.task, audit.run, audit.segment));
+    const std::uint64_t from = views::start_of_segment(fx.state, audit.task, audit.run, audit.segment);
+    const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(audit.task, audit.run, from));
     // The newest beacon may be older than the opening: the solver would have known the auditors.
     const std::uint64_t height = next_draw_height(fx.params, start.open_height);
     if (height > fx.height)

@@ -6,6 +6,7 @@
 
 #include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/odds.hpp"
 
 namespace retrace::contracts {
@@ -49,7 +50,8 @@ bool are_fees_covered(const Effects& fx, const market::Audit& audit) {
     const std::uint64_t before = counter(fx.state, keys::audited_before(audit.task, audit.run, audit.segment));
     const std::uint64_t finalised = counter(fx.state, keys::finalised_audits(audit.task, audit.run));
     if (before <= finalised) return true;
-    return before - finalised < market::audits_covered(fx.params, spec, run.locked);
+    const U256 at_risk = run.locked - ledger::min(run.locked, views::rollback_stake(fx.state, audit.task));
+    return before - finalised < market::audits_covered(fx.params, spec, at_risk);
 }
 
 void hold_audit(Effects& fx, const market::Audit& audit) {

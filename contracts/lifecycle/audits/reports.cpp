@@ -6,7 +6,7 @@
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -59,11 +59,13 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
     store(fx.state, reports_about(report), about);
 }
 
-/// Returns the segment that needs what is reported; nullopt: every segment does.
-std::optional<std::uint64_t> segment_of(const StateView& view, const ReportUnavailable& call) {
+/// Returns the state that is reported, or the segment that takes in the message; nullopt: program and data, which every
+/// segment needs, and a message that several segments of the run may take in (21.14).
+std::optional<std::uint64_t> subject_of(const StateView& view, const ReportUnavailable& call) {
     const auto kind = static_cast<ReportKind>(call.kind);
     if (kind == ReportKind::program || kind == ReportKind::data) return std::nullopt;
-    if (kind != ReportKind::message) return call.index;  // It starts at that state.
+    if (kind != ReportKind::message) return call.index;
+    if (const auto terms = views::group_spec(view, call.task); terms && terms->rollbacks != 0) return std::nullopt;
     const std::uint64_t round = market::reported_message(call.index).round;
     return views::segment_taking_in(view, call.task, call.run, round).value_or(market::kSegmentsMax);
 }
@@ -73,8 +75,8 @@ ReportUnavailable call_of(const market::Report& report) {
 }
 
 keys::Key awaited(const StateView& view, const market::Report& report) {
-    const auto segment = segment_of(view, call_of(report));
-    return segment ? keys::awaited_state(report.task, report.run, *segment, report.reporter)
+    const auto subject = subject_of(view, call_of(report));
+    return subject ? keys::awaited_state(report.task, report.run, *subject, report.reporter)
                    : keys::awaited(report.task, report.run, report.reporter);
 }
 
@@ -102,7 +104,12 @@ void end_wait(Effects& fx, const market::Report& report) {
 /// Whether the report concerns this segment: a state concerns the segment that starts there, a message the one that
 /// takes it in; program and data concern every segment.
 bool concerns(const StateView& view, const ReportUnavailable& call, std::uint64_t segment) {
-    return segment_of(view, call).value_or(segment) == segment;
+    if (static_cast<ReportKind>(call.kind) == ReportKind::message) {
+        const market::ReportedMessage reported = market::reported_message(call.index);
+        return views::takes_in(view, call.task, call.run, segment, reported.round, reported.author);
+    }
+    const auto state = subject_of(view, call);
+    return !state || *state == views::start_of_segment(view, call.task, call.run, segment);
 }
 
 /// 16.1.13: a successor waits no longer than until the last of its answers is there.
@@ -168,7 +175,8 @@ std::optional<std::uint64_t> answers_awaited(const StateView& view, const market
 std::optional<std::uint64_t> answers_awaited(const StateView& view, std::uint64_t task, std::uint32_t run,
                                              std::uint64_t segment, const Address& reporter) {
     const auto any = load<Awaited>(view, keys::awaited(task, run, reporter));
-    const auto start = load<Awaited>(view, keys::awaited_state(task, run, segment, reporter));
+    const std::uint64_t state = views::start_of_segment(view, task, run, segment);
+    const auto start = load<Awaited>(view, keys::awaited_state(task, run, state, reporter));
     if (!any && !start) return std::nullopt;
     return std::max(any ? any->until : 0, start ? start->until : 0);
 }

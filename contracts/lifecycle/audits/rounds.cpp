@@ -15,6 +15,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -112,7 +113,7 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
     segment.state = SegmentState::unaudited;
     store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
-    wake_openings(fx, audit.task, audit.run, audit.segment);
+    wake_openings(fx, audit.task, audit.run, views::start_of_segment(fx.state, audit.task, audit.run, audit.segment));
     wake_openings(fx, audit.task, audit.run, audit.segment + 1);
     wake_members(fx, audit.task);
     advance_payments(fx, audit.task, audit.run);

@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/draw.hpp"
 
 namespace retrace::contracts {
@@ -53,10 +54,11 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     segment.audit = audit.id;
     ++segment.audits;
     store(fx.state, keys::segment(run.task, run.index, index), segment);
-    const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index));
+    const std::uint64_t from = views::start_of_segment(fx.state, run.task, run.index, index);
+    const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, from));
     if (start.opened) return enter_drawing(fx, audit);
     set_phase(fx, audit, AuditPhase::waiting, 0);
-    wake_openings(fx, run.task, run.index, index);
+    wake_openings(fx, run.task, run.index, from);
 }
 
 }  // namespace
@@ -87,7 +89,7 @@ void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std:
     if (audited) return begin_audit(fx, run, segment, index);
     segment.state = SegmentState::unaudited;
     store(fx.state, keys::segment(task, run_index, index), segment);
-    wake_openings(fx, task, run_index, index);
+    wake_openings(fx, task, run_index, views::start_of_segment(fx.state, task, run_index, index));
     wake_openings(fx, task, run_index, index + 1);
     wake_members(fx, task);
     advance_payments(fx, task, run_index);

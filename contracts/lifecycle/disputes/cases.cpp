@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -34,7 +35,7 @@ verifier::Game first_game(const Effects& fx, const Accusation& accusation) {
     if (claim.initialiser) {
         claim.end_root = root(0);
     } else {
-        claim.start_root = root(accusation.segment);
+        claim.start_root = root(views::start_of_segment(fx.state, accusation.task, accusation.run, accusation.segment));
         claim.end_root = root(accusation.segment + 1);
     }
     if (claim.positions) {

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/open_cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/groups/rollback.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "market/escrow.hpp"
 
@@ -68,13 +69,14 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
                         dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
+    const SlashReason reason = proves ? SlashReason::wrong_result : SlashReason::not_played;
+    repay_undone(fx, dispute.task, dispute.run, reason);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const market::Conviction parts = conviction_of(fx, run);
     std::vector<Share> shares;
     if (proves) shares.push_back({dispute.challenger, parts.costs});
     if (proves || claimant != dispute.challenger) shares.push_back({claimant, parts.share});
     if (proves) note_conviction(fx, dispute.task, dispute.run, dispute.segment);
-    const SlashReason reason = proves ? SlashReason::wrong_result : SlashReason::not_played;
     forfeit_run(fx, dispute.task, dispute.run, run.locked, shares, reason, dispute.segment);
 }
 

@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -124,9 +125,12 @@ std::vector<market::RoundEntry> listed_messages(const Effects& fx, const Group& 
 /// since the run has its first state, so that `absence_limit` of them are never longer than openings wait (21.10.21).
 std::uint32_t absences_of_round(const Effects& fx, const Group& group, const GroupSpec& terms, std::uint32_t run) {
     if (group.round == 0) return 1;  // No round before it made it longer.
+    // 21.14.3: the time in which a group with rollbacks waited before the round is nobody's absence.
+    const std::uint64_t opened =
+        terms.rollbacks != 0 ? views::rollbacks(fx.state, group.task).opened
+                             : must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height;
     const std::uint64_t began =
-        std::max(must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height,
-                 must_load<market::Checkpoint>(fx.state, keys::checkpoint(group.task, run, 0)).height);
+        std::max(opened, must_load<market::Checkpoint>(fx.state, keys::checkpoint(group.task, run, 0)).height);
     const std::uint64_t longest = market::longest_round(terms);
     return static_cast<std::uint32_t>((fx.height - began + longest - 1) / longest);
 }
@@ -173,11 +177,24 @@ std::uint64_t time_of_round(const StateView& view, const Group& group, const Gro
     return terms.round_blocks << empty;
 }
 
-void begin_next_round(Effects& fx, Group& group) {
-    group.committed_before = static_cast<std::uint32_t>(group.committed.size());
-    group.committed.clear();
-    group.extended = false;
+/// 21.14.2: whether the next round may open. Notes up to which round all messages are final.
+bool may_open_round(Effects& fx, const Group& group, const GroupSpec& terms) {
+    auto rollbacks = views::rollbacks(fx.state, group.task);
+    rollbacks.final_rounds = views::final_rounds(fx.state, group.task, rollbacks);
+    rollbacks.opened = fx.height;
+    store(fx.state, keys::rollbacks(group.task), rollbacks);
+    if (rollbacks.noted.size() >= terms.rollbacks) return true;  // From now on records stand.
+    if (group.round == terms.rounds) return rollbacks.final_rounds == terms.rounds;
+    return rollbacks.final_rounds + terms.ahead > group.round;
+}
+
+/// Opens the round that is next, or, after the last one, the phase in which members finish.
+void open_round(Effects& fx, Group& group) {
     const GroupSpec terms = terms_of(fx, group);
+    if (terms.rollbacks != 0 && !may_open_round(fx, group, terms)) {
+        if (group.phase != GroupPhase::settling) return enter(fx, group, GroupPhase::settling, terms.round_blocks);
+        return look_at(fx, group, fx.height + terms.round_blocks);  // Members that are final make it look sooner.
+    }
     if (group.round == terms.rounds)
         for (const std::uint32_t run : task_of(fx, group).active) note_rounds_over(fx, group.task, run);
     if (group.round < terms.rounds)
@@ -186,7 +203,16 @@ void begin_next_round(Effects& fx, Group& group) {
         enter(fx, group, GroupPhase::over, terms.round_blocks);
 }
 
-void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entries) {
+void begin_next_round(Effects& fx, Group& group, std::uint32_t committed_before) {
+    ++group.round;
+    group.committed_before = committed_before;
+    group.committed.clear();
+    group.extended = false;
+    open_round(fx, group);
+}
+
+/// Stores the record of the open round.
+market::Round record_entries(Effects& fx, const Group& group, std::vector<market::RoundEntry> entries) {
     market::Round record;
     record.index = group.round;
     record.height = fx.height;
@@ -206,12 +232,16 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
     store(fx.state, keys::round(group.task, group.round), record);
     fx.emit(RoundClosed{group.task, record.index, record.committed, static_cast<std::uint32_t>(record.entries.size()),
                         static_cast<std::uint32_t>(record.holds.size()), record.total});
+    return record;
+}
+
+void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entries) {
+    const market::Round record = record_entries(fx, group, std::move(entries));
     count_absences(fx, group);
     if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
     forget_round(fx, group);
     group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
-    ++group.round;
-    begin_next_round(fx, group);
+    begin_next_round(fx, group, record.committed);
     if (record.committed != 0)  // 21.8: pay may have waited for it.
         schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);
 }
@@ -288,6 +318,7 @@ void group_clock(Effects& fx, std::uint64_t task) {
     auto group = must_load<Group>(fx.state, keys::group(task));
     if (market::is_final(task_of(fx, group).state)) return end_round_of_ended_group(fx, task);
     if (group.phase == GroupPhase::starting) return end_start(fx, group);
+    if (group.phase == GroupPhase::settling) return open_round(fx, group);
     const GroupSpec terms = terms_of(fx, group);
     if (terms.mask_bits != 0 && group.phase == GroupPhase::training) advance_masks(fx, group, terms);
     if (!is_over(fx.state, group, fx.height)) return look_at(fx, group, next_deadline(fx.state, group) + 1);
@@ -307,6 +338,15 @@ void end_round_of_ended_group(Effects& fx, std::uint64_t task) {
     if (!group) return;
     forget_round(fx, *group);
     store(fx.state, keys::group(task), *group);
+}
+
+void end_round_empty(Effects& fx, std::uint64_t task) {
+    auto group = must_load<Group>(fx.state, keys::group(task));
+    const market::Round record = record_entries(fx, group, {});
+    forget_round(fx, group);
+    // Who had not sent yet when it ended was not absent, and the few that had do not decide on the quorum of the next.
+    begin_next_round(fx, group, std::max(group.committed_before, record.committed));
+    if (record.committed != 0) schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, 0);
 }
 
 void note_progress(Effects& fx, Group& group) {

@@ -17,5 +17,7 @@ void end_round_of_ended_group(Effects& fx, std::uint64_t task);
 /// Called after a member's message, commitment or reveal was added to the open round. Stores the group; the phase may be
 /// over at the next block, or sooner than it was.
 void note_progress(Effects& fx, market::Group& group);
+/// 21.14.4: ends the open round without a record, and goes on to the next.
+void end_round_empty(Effects& fx, std::uint64_t task);
 
 }  // namespace retrace::contracts

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -17,7 +18,8 @@ struct Openings {
     std::vector<views::SharedOpening> alike;  ///< Those that agree with the segment in question, itself included.
     bool contradicted = false;
 };
-Openings openings_like(const StateView& view, const market::Run& run, const market::MemberSegment& segment) {
+Openings openings_like(const StateView& view, const market::Run& run, std::uint64_t index,
+                       const market::MemberSegment& segment) {
     const Hash32 mine = market::shared_digest(segment.shared);
     const auto convictions = list<ConvictedSegment>(view, keys::convictions(run.task));
     // What a convicted run opened after its proved lie must not have segments of others audited for ever.
@@ -26,9 +28,13 @@ Openings openings_like(const StateView& view, const market::Run& run, const mark
             return proved.run == opening.run && proved.segment <= opening.segment;
         });
     };
+    const bool rolled_back = !views::rollbacks(view, run.task).noted.empty();
     Openings out;
     for (const views::SharedOpening& opening : views::shared_openings(view, run.task, segment.base)) {
         if (is_forged(opening)) continue;
+        if (rolled_back &&
+            !views::read_alike(view, run.task, segment.base, {run.index, index}, {opening.run, opening.segment}))
+            continue;  // 21.14.9
         if (opening.digest == mine)
             out.alike.push_back(opening);
         else
@@ -74,14 +80,15 @@ struct Taken {
     std::uint64_t messages = 0;
     std::optional<std::uint64_t> omitted;  ///< The record in which its last message should be and is not.
 };
-Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, const market::Member& member,
-              std::uint32_t from, std::uint32_t base) {
+Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t from, std::uint32_t base) {
     Taken out;
+    const auto last_message = views::start_of_member(view, task, run).last_message;
+    const auto now = static_cast<std::uint8_t>(views::rollbacks(view, task).noted.size());
     for (std::uint32_t index = from; index < base; ++index) {
-        const auto record = must_load<market::Round>(view, keys::round(task, index));
+        const market::Round record = views::round_at(view, task, index, now).value();
         out.counts.push_back(static_cast<std::uint32_t>(record.entries.size()));
         out.messages += record.entries.size();
-        if (views::is_omitted(member, record, run)) out.omitted = index;
+        if (views::is_omitted(last_message, record, run)) out.omitted = index;
     }
     return out;
 }
@@ -96,19 +103,19 @@ std::uint32_t begin_of_segment(const StateView& view, std::uint64_t task, std::u
                                std::uint32_t steps) {
     const std::uint32_t from = views::taken_in_until(view, task, run);
     // Rounds that closed empty since its inner steps began.
-    return steps == 0 || base < views::member(view, task, run)->base ? from : std::min(from, base);
+    return steps == 0 || base < views::start_of_member(view, task, run).base ? from : std::min(from, base);
 }
 
 Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                        std::uint32_t base, std::uint32_t steps) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
-    const auto member = must_load<market::Member>(view, keys::member(task, run));
     const std::uint32_t from = begin_of_segment(view, task, run, base, steps);
-    const Taken taken = take_in(view, task, run, member, from, base);
+    const Taken taken = take_in(view, task, run, from, base);
     if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};  // 21.5.16
     // 21.5.17: a member that joined would otherwise make a segment, and its audit, of each record.
     if (steps == 0 && base < group_of(view, task).round && base - from < terms.keep_rounds) {
-        const auto next = must_load<market::Round>(view, keys::round(task, base));
+        const auto now = static_cast<std::uint8_t>(views::rollbacks(view, task).noted.size());
+        const market::Round next = views::round_at(view, task, base, now).value();
         if (taken.messages + next.entries.size() <= terms.catch_up_max) return Unexpected{CallStatus::wrong_base};
     }
     const kernels::SegmentSpan span{from, base, steps, taken.omitted};
@@ -176,6 +183,7 @@ void note_rounds_over(Effects& fx, std::uint64_t task, std::uint32_t run) {
     // Without a segment it has no state that it could deliver.
     if (member.leaving || must_load<market::Run>(fx.state, keys::run(task, run)).next_state < 2) return;
     if (views::taken_in_until(fx.state, task, run) != terms.rounds) return;
+    if (views::is_void(fx.state, task, run, views::run(fx.state, task, run)->next_state - 2)) return;  // 21.14.8
     member.base = terms.rounds;
     store(fx.state, keys::member(task, run), member);
 }
@@ -190,7 +198,7 @@ bool is_settled_in_group(const StateView& view, const market::Run& run, std::uin
     const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
     // Whether the message was recorded decides on the pay.
     if (record.steps != 0 && record.base + record.age >= group_of(view, run.task).round) return false;
-    const Openings openings = openings_like(view, run, record);
+    const Openings openings = openings_like(view, run, segment, record);
     return !openings.contradicted || is_decided(view, run, segment, openings.alike);
 }
 
@@ -201,14 +209,14 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (!segment || segment->state != SegmentState::unaudited) return;
     if (!is_contradicted(fx.state, run, run.finalised)) return;
     const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(task, index, run.finalised));
-    const Openings openings = openings_like(fx.state, run, record);
+    const Openings openings = openings_like(fx.state, run, run.finalised, record);
     if (!is_being_decided(fx.state, task, openings.alike)) await_audit(fx, run, run.finalised);
 }
 
 bool is_contradicted(const StateView& view, const market::Run& run, std::uint64_t segment) {
     const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
     if (record.shared.empty()) return false;
-    const Openings openings = openings_like(view, run, record);
+    const Openings openings = openings_like(view, run, segment, record);
     return openings.contradicted && !is_decided(view, run, segment, openings.alike);
 }
 
@@ -231,21 +239,25 @@ std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task) {
 }
 
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before) {
+    if (run.finalised != before && group_of(fx.state, run.task).phase == market::GroupPhase::settling)
+        schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, run.task, 0);
     for (std::uint64_t i = before; i < run.finalised; ++i) {
         const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(run.task, run.index, i));
-        if (openings_like(fx.state, run, record).contradicted) return wake_members(fx, run.task);
+        if (openings_like(fx.state, run, i, record).contradicted) return wake_members(fx, run.task);
     }
 }
 
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
+    const market::Rollbacks rollbacks = views::rollbacks(view, run.task);
     U256 earned;
     for (std::uint64_t i = from; i < end; ++i) {
         const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
         if (segment.steps == 0) continue;
         const std::uint32_t sent = segment.base + segment.age;
         const auto message = must_load<market::RoundMessage>(view, keys::round_message(run.task, sent, run.index));
-        if (message.recorded && !message.unpaid)
+        const bool recorded = message.recorded || market::ended_by_rollback(rollbacks.noted, sent);  // 21.14.6
+        if (recorded && !message.unpaid)
             earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
     }
     return earned;

@@ -6,8 +6,9 @@
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/groups/rollback.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -38,7 +39,8 @@ bool is_not_awaited(const StateView& view, const market::Run& run, const market:
 void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     auto segment = views::segment(fx.state, run.task, run.index, index);
     if (!segment || segment->window_end != 0) return;
-    const auto start = views::checkpoint(fx.state, run.task, run.index, index);
+    const std::uint64_t from = views::start_of_segment(fx.state, run.task, run.index, index);
+    const auto start = views::checkpoint(fx.state, run.task, run.index, from);
     const auto end = views::checkpoint(fx.state, run.task, run.index, index + 1);
     if (!start || !start->opened || !end || !end->opened) return;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
@@ -62,15 +64,17 @@ void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
     if (index > run.first_state)
         if (auto before = open_audit(fx.state, run, index - 1); before && before->phase == AuditPhase::revealing)
             enter_verdicts(fx, *before);
-    if (auto after = open_audit(fx.state, run, index);
-        after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening))
-        enter_drawing(fx, *after);
+    for (const std::uint64_t segment : views::segments_from(fx.state, run.task, run.index, index))
+        if (auto after = open_audit(fx.state, run, segment);
+            after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening))
+            enter_drawing(fx, *after);
 }
 
 /// Starts the deadlines that wait for the opening of a state that is not opened but may be now.
 void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, market::Checkpoint checkpoint) {
-    if (auto after = open_audit(fx.state, run, index); after && after->phase == AuditPhase::waiting)
-        enter_opening(fx, *after);
+    for (const std::uint64_t segment : views::segments_from(fx.state, run.task, run.index, index))
+        if (auto after = open_audit(fx.state, run, segment); after && after->phase == AuditPhase::waiting)
+            enter_opening(fx, *after);
     // A state is owed to the segment that ends there; the first state, to the segment that starts there.
     const std::uint64_t owed = index == run.first_state ? index : index - 1;
     const auto segment = views::segment(fx.state, run.task, run.index, owed);
@@ -101,7 +105,9 @@ void note_opened(Effects& fx, std::uint64_t task, std::uint32_t run) {
 bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) {
     const auto state = views::checkpoint(view, run.task, run.index, index);
     if (state && state->open_deadline != 0) return true;
-    if (const auto after = open_audit(view, run, index); after && after->phase == AuditPhase::opening) return true;
+    for (const std::uint64_t segment : views::segments_from(view, run.task, run.index, index))
+        if (const auto after = open_audit(view, run, segment); after && after->phase == AuditPhase::opening)
+            return true;
     const auto before = index > run.first_state ? open_audit(view, run, index - 1) : std::nullopt;
     return before && before->phase == AuditPhase::revealing;  // Auditors or other runs wait for it (14.7, 14.13.1).
 }
@@ -227,12 +233,15 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
         const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
         const Hash32& agreed = index == 0 ? spec.initial_state_root : run.first_root;
         if (!agreed.is_zero() && agreed != root) {  // 13.2
-            forfeit_run(fx, id, run_index, run.locked, {}, SlashReason::wrong_initial);
+            repay_undone(fx, id, run_index, SlashReason::wrong_initial);
+            const auto left = must_load<market::Run>(fx.state, keys::run(id, run_index)).locked;
+            forfeit_run(fx, id, run_index, left, {}, SlashReason::wrong_initial);
             return false;
         }
     }
     if (index > run.first_state) start_window(fx, run, index - 1);
-    start_window(fx, run, index);
+    for (const std::uint64_t segment : views::segments_from(fx.state, id, run_index, index))
+        start_window(fx, run, segment);
     compare_replicas(fx, id, run_index, index);
     // 13.4: payments of a run may have waited for this state: for the comparison, or because it is the run's last.
     schedule_single(fx, fx.height + 1, ScheduledKind::payment, id, run_index);

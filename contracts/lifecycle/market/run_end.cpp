@@ -12,6 +12,7 @@
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/groups/rollback.hpp"
 #include "contracts/lifecycle/market/reservations.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
@@ -283,6 +284,7 @@ void forfeit_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256&
     if (run.locked.is_zero()) pay_disputing_auditors(fx, run, shares);
     right_until = std::min(right_until, replicas_agree_until(fx.state, run));
     end_run(fx, id, index, RunState::forfeited, slug(reason));
+    roll_back(fx, id, index);
     succeed_run(fx, run, TaskEvent::forfeit, right_until);
 }
 
@@ -311,10 +313,14 @@ U256 fees_for_nothing(const Effects& fx, const market::Run& run) {
 }  // namespace
 
 void forfeit_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
-    const market::Run run = run_of(fx, id, index);
+    market::Run run = run_of(fx, id, index);
     // 13.5: silence must not be a cheap escape from an audit that was drawn.
     const bool all = reason != SlashReason::not_checkpointed || has_dispute(fx, run) ||
                      has_open_audit(fx, run, !views::is_stopped(fx.state, id, index));
+    if (all) {
+        repay_undone(fx, id, index, reason);
+        run = run_of(fx, id, index);
+    }
     const U256 part = ledger::max(market::split(run.locked, fx.params.silence_penalty_bp).share,
                                   all ? U256() : fees_for_nothing(fx, run));
     const U256 amount = all ? run.locked : ledger::min(part, run.locked);
@@ -352,6 +358,7 @@ bool end_stopped_or_late_run(Effects& fx, std::uint64_t id, std::uint32_t index)
 }  // namespace
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    repay_undone(fx, id, index, SlashReason::not_audited);
     forfeit_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
 }
 

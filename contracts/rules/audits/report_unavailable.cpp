@@ -58,7 +58,9 @@ CallStatus admit_kept(const ReportUnavailable& call, const TxContext& context, c
 bool has_message(const StateView& view, const ReportUnavailable& call) {
     const market::ReportedMessage reported = market::reported_message(call.index);
     if (!views::is_group(view, call.task) || reported.round > market::kRoundsMax) return false;
-    if (!views::segment_taking_in(view, call.task, call.run, reported.round)) return false;
+    // With rollbacks 16.1.11 says the same: the case is about a segment that takes it in.
+    const bool ascending = views::group_spec(view, call.task)->rollbacks == 0;
+    if (ascending && !views::segment_taking_in(view, call.task, call.run, reported.round)) return false;
     const auto round = static_cast<std::uint32_t>(reported.round);
     const auto message = views::round_message(view, call.task, round, reported.author);
     return message && message->recorded && call.tensor < message->tensors.size();

@@ -4,8 +4,10 @@
 
 #include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/groups/rollback.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
 
 namespace retrace::contracts {
@@ -15,11 +17,12 @@ using market::GroupPhase;
 
 /// 21.5.9 to 21.5.12
 CallStatus admit_base(const CommitRound& call, const StateView& view, const market::Run& run,
-                      const market::Member& member, const market::Group& group, const market::GroupSpec& terms) {
+                      const market::Group& group, const market::GroupSpec& terms) {
     if (call.base > group.round) return CallStatus::wrong_base;                                     // 21.5.9
     if (call.steps != 0 && group.round - call.base > terms.max_age) return CallStatus::wrong_base;  // 21.5.10
     const std::uint32_t from = begin_of_segment(view, call.task, call.run, call.base, call.steps);
-    const bool no_segment_has_it = call.base > member.base || (call.base == member.base && run.next_state == 1);
+    const std::uint32_t last_base = views::start_of_member(view, call.task, call.run).base;
+    const bool no_segment_has_it = call.base > last_base || (call.base == last_base && run.next_state == 1);
     const bool trains_only = call.base == from && no_segment_has_it && call.steps != 0;
     if (call.base <= from && !trains_only) return CallStatus::wrong_base;     // 21.5.11
     if (call.base - from > terms.keep_rounds) return CallStatus::wrong_base;  // 21.5.12
@@ -62,7 +65,7 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
         return CallStatus::wrong_group_phase;                                             // 21.5.7
     if (member.leaving || context.height > group->deadline) return CallStatus::too_late;  // 21.5.8
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
-    CallStatus status = admit_base(call, view, run, member, *group, terms);
+    CallStatus status = admit_base(call, view, run, *group, terms);
     if (status != CallStatus::ok) return status;
     status = admit_message(call, member, *group, terms);
     if (status != CallStatus::ok) return status;
@@ -79,6 +82,7 @@ void apply(const CommitRound& call, const TxContext&, Effects& fx) {
     const std::uint64_t index = call.index - 1;
     const std::uint32_t round = must_load<market::Group>(fx.state, keys::group(call.task)).round;
     auto segment = next_segment(fx.state, call.task, call.run, call.base, call.steps).value();
+    note_attempt(fx, call.task, call.run, index);
     auto member = must_load<market::Member>(fx.state, keys::member(call.task, call.run));
     member.base = call.base;
     if (call.steps != 0) {

@@ -6,8 +6,8 @@
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
-#include "market/odds.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -20,6 +20,12 @@ struct Anchor {
     std::vector<Hash32> shared;
 };
 
+/// 21.14.8: whether no rollback has undone the segment, or may.
+bool is_firm(const StateView& view, const JoinTask& call, const market::MemberSegment& segment) {
+    if (views::is_void(view, call.task, call.anchor, call.index - 1)) return false;
+    return segment.base <= views::final_rounds(view, call.task, views::rollbacks(view, call.task));
+}
+
 /// Returns what the end of the named segment is, or the beginning of all members before the first round. nullopt: it is
 /// not finalised or not open, or its rounds are not kept any more.
 std::optional<Anchor> anchor_of(const StateView& view, const JoinTask& call, const market::GroupSpec& terms,
@@ -30,6 +36,7 @@ std::optional<Anchor> anchor_of(const StateView& view, const JoinTask& call, con
     if (!run || call.index == 0 || call.index > run->finalised) return std::nullopt;
     const auto segment = views::member_segment(view, call.task, call.anchor, call.index - 1);
     if (!segment || segment->shared.empty() || group.round - segment->base > terms.keep_rounds) return std::nullopt;
+    if (terms.rollbacks != 0 && !is_firm(view, call, *segment)) return std::nullopt;
     return Anchor{segment->base, segment->shared};
 }
 
@@ -70,7 +77,7 @@ CallStatus admit(const JoinTask& call, const TxContext& context, const StateView
     if (task->runs >= market::kGroupRunsMax) return CallStatus::runs_used_up;  // 21.10.13
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
     if (!anchor_of(view, call, terms, *group)) return CallStatus::wrong_anchor;  // 21.10.14
-    const auto floor = market::stake_floor(context.params, spec);
+    const auto floor = market::stake_floor(context.params, spec, terms);
     if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
         return CallStatus::stake_too_low;  // 21.10.15
     return CallStatus::ok;
@@ -93,7 +100,7 @@ void apply(const JoinTask& call, const TxContext& context, Effects& fx) {
     run.assigned_height = fx.height;
     // 21.4: the other members wait for its first state until then only.
     run.finish_height = group.phase == GroupPhase::starting ? group.deadline : fx.height + spec.finish_blocks;
-    run.locked = market::stake_floor(fx.params, spec).value();
+    run.locked = market::stake_floor(fx.params, spec, terms).value();
     run.work_counted = backlog(fx.state, run.solver).total;
     lock(fx, run.solver, run.locked);
     task.active.push_back(run.index);

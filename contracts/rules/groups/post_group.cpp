@@ -9,7 +9,7 @@
 #include "contracts/records/group_positions.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
-#include "market/groups.hpp"
+#include "market/rollbacks.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -53,6 +53,18 @@ bool are_masks_in_range(const GroupSpec& group, const TaskSpec& spec) {
            is_window(group.mask_blocks) && 3 * (group.mask_blocks + 1) + group.mask_blocks < group.round_blocks;
 }
 
+/// 21.14.1: a rollback finds states and messages to begin with, and most of the rounds are left whatever is undone.
+bool are_rollbacks_in_range(const GroupSpec& group, const TaskSpec& spec) {
+    if (group.rollbacks == 0) return group.ahead == 0;
+    if (group.rollbacks > market::kRollbacksMax || group.ahead == 0 || group.ahead > market::kAheadMax) return false;
+    // An entry cannot leave a sum under masks, and a message has to be of the round that it is sent in.
+    if (group.mask_bits != 0 || group.max_age != 0) return false;
+    // A loss reads all messages that it may undo.
+    if (group.ahead * spec.replicas > market::kUndoneMax) return false;
+    return group.ahead + group.absence_limit <= group.keep_rounds &&
+           group.rounds >= std::uint32_t{4} * group.rollbacks * group.ahead;
+}
+
 /// 20.4.3: as many blocks as one party may have turns in a row, so that it leaves nobody's keys or shares out of a step;
 /// 0 on a chain without validators.
 std::uint64_t longest_turn(const StateView& view) {
@@ -93,6 +105,7 @@ CallStatus check(const PostGroup& call) {
         !is_window(group.reveal_blocks))
         return CallStatus::group_terms_out_of_range;                                         // 21.2.5
     if (!are_masks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;       // 21.11.1
+    if (!are_rollbacks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;   // 21.14.1
     if (!are_tensors_legal(group) || !are_phases_legal(group)) return CallStatus::bad_plan;  // 21.2.6
     if (plan_of(group).root() != spec.program_root) return CallStatus::bad_plan;             // 21.2.7
     if (group.phases.front().program_root != spec.init_root) return CallStatus::bad_plan;    // 21.2.8

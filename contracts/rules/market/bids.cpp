@@ -6,9 +6,9 @@
 #include "contracts/lifecycle/staking/stakes.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/auction.hpp"
-#include "market/odds.hpp"
 
 namespace retrace::contracts {
 
@@ -40,7 +40,7 @@ CallStatus admit(const CommitBid& call, const TxContext& context, const StateVie
     if (run_of_solver(view, call.task, context.sender)) return CallStatus::already_running;  // 12.3.13
     // 12.3.14: the stake is locked from the commitment on, so that slashes and withdrawals of other stake cannot
     // prevent the reveal.
-    const auto floor = market::stake_floor(context.params, spec);
+    const auto floor = views::stake_floor(view, context.params, call.task);
     if (!floor || views::free_stake(view, context.params, context.sender) < *floor) return CallStatus::stake_too_low;
     return CallStatus::ok;
 }
@@ -54,7 +54,7 @@ void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     bid.commitment = call.commitment;
     bid.deposit = fx.params.bid_deposit + fee;
     pay(fx, Contract::market, context.sender, context.value - bid.deposit);
-    bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
+    bid.locked = views::stake_floor(fx.state, fx.params, call.task).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
     store(fx.state, keys::bid_work(call.task, context.sender), Counter{backlog(fx.state, context.sender).total});
     lock(fx, context.sender, bid.locked);

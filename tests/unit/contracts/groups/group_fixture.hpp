@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/records/methods.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/store.hpp"
 #include "kernels/plan/positions.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
@@ -113,12 +114,18 @@ protected:
                                   const std::string& twist) const {
         const std::string own = std::to_string(index) + " " + std::to_string(i) + twist;
         kernels::StateCommitment out;
-        out.tensor_roots = {word("shared " + std::to_string(base) + forks_of(index)), word("own " + own),
-                            word("places " + own), word("codes " + own)};
+        out.tensor_roots = {word("shared " + std::to_string(base) + undone_below(base) + forks_of(index)),
+                            word("own " + own), word("places " + own), word("codes " + own)};
         const auto spec = views::spec(state, 1).value();
         out.header = {spec.contract_hash, spec.program_root, step, out.tree().root()};
         out.root = out.header.root();
         return out;
+    }
+    /// The rollbacks that changed a record below the base.
+    std::string undone_below(std::uint32_t base) const {
+        const auto noted = views::rollbacks(state, 1).noted;
+        const std::uint32_t changed = market::changed_by(noted, static_cast<std::uint8_t>(noted.size()), base);
+        return changed == 0 ? "" : " without " + std::to_string(changed);
     }
     std::string forks_of(std::uint32_t index) const { return forks.contains(index) ? " forked" : ""; }
     CallStatus commit_first(std::uint32_t index) {
@@ -174,7 +181,8 @@ protected:
         if (point.open_deadline != 0) return true;
         for (const std::uint64_t id : open_audit_ids(1, index)) {
             const auto audit = views::audit(state, id).value();
-            if (audit.phase == AuditPhase::opening && audit.segment == i) return true;
+            const std::uint64_t start = views::start_of_segment(state, 1, index, audit.segment);
+            if (audit.phase == AuditPhase::opening && start == i) return true;
             if (audit.phase == AuditPhase::revealing && audit.deadline != 0 && audit.segment + 1 == i) return true;
         }
         return false;

@@ -58,6 +58,24 @@ TEST_F(GroupRefusals, PostingsOutOfRange) {
         posted([](TaskSpec& s, G& g) { s.replicas = 255, g.catch_up_max = 255, g.steps_max = 65'536, g.max_age = 1; }),
         range)
         << "weights are below 2^24";
+    const auto rolls_back = [](G& g) { g.rounds = 16, g.rollbacks = 1, g.ahead = 4; };
+    const auto refused = [&](const std::function<void(G&)>& change) {
+        return posted([&](TaskSpec& s, G& g) { rolls_back(g), change(g), s.steps = g.rounds + 1u; });
+    };
+    EXPECT_EQ(refused([](G&) {}), "ok");
+    EXPECT_EQ(refused([](G& g) { g.rollbacks = 9, g.rounds = 4 * 9 * 4; }), range) << "at most 8 rollbacks";
+    EXPECT_EQ(refused([](G& g) { g.rollbacks = 0; }), range) << "a group that keeps its records is not ahead of any";
+    EXPECT_EQ(refused([](G& g) { g.ahead = 0; }), range);
+    EXPECT_EQ(refused([](G& g) { g.ahead = 7, g.rounds = 28; }), range) << "messages are kept for 8 rounds";
+    EXPECT_EQ(refused([](G& g) { g.ahead = 65, g.keep_rounds = 256, g.rounds = 260; }), range);
+    EXPECT_EQ(refused([](G& g) { g.rounds = 15; }), range) << "a quarter of the rounds may be undone";
+    EXPECT_EQ(refused([](G& g) { g.max_age = 1; }), range);
+    EXPECT_EQ(posted([&](TaskSpec& s, G& g) {
+                  rolls_back(g), g.ahead = 17, g.rounds = 68, g.keep_rounds = 32, g.catch_up_max = 8'000;
+                  s.steps = 69, s.replicas = 255;
+              }),
+              range)
+        << "a loss reads all messages that it may undo";
     EXPECT_EQ(terms([](G& g) { g.round_blocks = 240; }), range) << "two rounds last longer than stake unbonds";
     EXPECT_EQ(terms([](G& g) { g.keep_rounds = 257; }), range);
     EXPECT_EQ(terms([](G& g) { g.catch_up_max = 3; }), range) << "a record may have 4 messages";
