@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "contracts/calls/gas.hpp"
-#include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "node/agents/raise_pricing.hpp"
@@ -93,7 +93,8 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
 
 std::string Bidding::lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
                                  const market::TaskSpec& spec) const {
-    const auto floor = market::stake_floor(params, spec);
+    auto floor = market::stake_floor(params, spec);
+    if (floor) *floor += views::rollback_stake(state, id);
     const ledger::U256 unlocked = options_.assumed_stake.value_or(views::free_stake(state, params, self_)),
                        in_flight = stake_in_flight_except(id);
     const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
@@ -134,6 +135,7 @@ WorkTerms Bidding::terms(const ledger::StateView& state, const market::Params& p
                          std::uint64_t id, const market::TaskSpec& spec, std::uint64_t segments) const {
     WorkTerms out = terms(params, base_fee, spec, segments);
     if (const auto group = views::group_spec(state, id)) {
+        out.lock += coins_of(views::rollback_stake(state, id));
         out.checkpoint_s = static_cast<double>(group->round_blocks) * machine_.block_s;
         out.fits_itself = true;
     }
@@ -211,7 +213,7 @@ Bidding::Load Bidding::load_of(const ledger::StateView& state, const market::Par
 void Bidding::count_join(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                          const FreeSeat& seat, const market::TaskSpec& spec, std::uint64_t height) {
     const Load load = load_of(state, params, base_fee, seat, spec, height);
-    in_flight_[seat.task] = {*market::stake_floor(params, spec), height};
+    in_flight_[seat.task] = {*market::stake_floor(params, spec) + views::rollback_stake(state, seat.task), height};
     loads_[seat.task] = {load.load, height + params.bid_blocks, load.ends};
     free_load_ -= load.load;
     take_time(reserved_, load.load, load.ends);
@@ -312,9 +314,12 @@ void Bidding::on_view(const ledger::StateView& state, const market::Params& para
     choose(state, params, base_fee, immutable, view);
     logged_before_ = std::exchange(logged_, {});
 
-    reveal_ends_.clear();
-    for (const solver::AuctionView& auction : view.auctions)
-        if (const auto task = views::task(state, auction.terms.id)) reveal_ends_[auction.terms.id] = task->reveal_end;
+    auctions_.clear();
+    for (const solver::AuctionView& auction : view.auctions) {
+        const auto task = views::task(state, auction.terms.id);
+        const auto lock = task ? views::stake_floor(state, params, task->id) : std::nullopt;
+        if (lock) auctions_[task->id] = {task->reveal_end, *lock};
+    }
     if (deletion_height_ != 0 && view.height < deletion_height_ + kDeleteEvery) return;
     deletion_height_ = view.height;
     const std::size_t deleted = sealed_.forget([&](const SealedBids::Auction& auction) {
@@ -324,17 +329,16 @@ void Bidding::on_view(const ledger::StateView& state, const market::Params& para
 }
 
 Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::CommitBid& move, const Quote& quote,
-                                                            const market::Params& params, const market::TaskSpec& spec,
-                                                            std::uint64_t height) {
-    const auto end = reveal_ends_.find(move.task);
-    if (!quote.price || end == reveal_ends_.end()) return std::optional<contracts::CommitBid>();
-    SealedBid bid{*quote.price, end->second + spec.finish_blocks};
+                                                            const market::TaskSpec& spec, std::uint64_t height) {
+    const auto open = auctions_.find(move.task);
+    if (!quote.price || open == auctions_.end()) return std::optional<contracts::CommitBid>();
+    SealedBid bid{*quote.price, open->second.reveal_end + spec.finish_blocks};
     if (const auto earlier = sealed_.recall(move.task, move.round)) {
         bid = *earlier;
     } else if (const auto kept = sealed_.remember(move.task, move.round, bid); !kept) {
         return error(kept.error().message);
     }
-    in_flight_[move.task] = {*market::stake_floor(params, spec), height};
+    in_flight_[move.task] = {open->second.lock, height};
     const auto choice =
         std::find_if(choices_.begin(), choices_.end(), [&](const Choice& one) { return one.task == move.task; });
     if (choice != choices_.end()) {
@@ -342,7 +346,7 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
             free_load_ -= choice->profit.load;
             take_time(reserved_, choice->profit.load, choice->ends);
         }
-        loads_[move.task] = {choice->profit.load, end->second, choice->ends};
+        loads_[move.task] = {choice->profit.load, open->second.reveal_end, choice->ends};
     }
     const Hash32 commitment = market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
     spdlog::info("event=bid task={} round={} price={} reason=\"{}\"", move.task, move.round, format_coins(bid.price),

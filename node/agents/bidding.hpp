@@ -100,13 +100,12 @@ public:
     /// in the last view. A repeated bid in an auction uses the stored price: the first bid may be in flight, and the
     /// stored price must open it.
     Result<std::optional<contracts::CommitBid>> commit(const solver::CommitBid& move, const Quote& quote,
-                                                       const market::Params& params, const market::TaskSpec& spec,
-                                                       std::uint64_t height);
+                                                       const market::TaskSpec& spec, std::uint64_t height);
     Result<contracts::RevealBid> reveal(const solver::RevealBid& move) const;
 
     /// Number of entries in memory: auctions, logged reasons and bids in flight.
     std::size_t remembered() const noexcept {
-        return logged_.size() + logged_before_.size() + reveal_ends_.size() + in_flight_.size() + loads_.size() +
+        return logged_.size() + logged_before_.size() + auctions_.size() + in_flight_.size() + loads_.size() +
                choices_.size();
     }
     const SealedBids& sealed() const noexcept { return sealed_; }
@@ -194,8 +193,12 @@ private:
     std::vector<ReservedTime> promised_;  ///< What reserved tasks alone leave of each other's time.
     std::uint64_t height_ = 0;            ///< Of the last view.
     std::vector<Choice> choices_;
-    std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
-    std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.
+    struct OpenAuction {
+        std::uint64_t reveal_end = 0;
+        ledger::U256 lock;  ///< Of a bid.
+    };
+    std::map<std::uint64_t, OpenAuction> auctions_;   ///< By task, those of the last view.
+    std::map<std::uint64_t, InFlightBid> in_flight_;  ///< By task.
     std::uint64_t deletion_height_ = 0;
 };
 

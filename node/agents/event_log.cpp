@@ -74,6 +74,14 @@ void EventLog::take_groups(std::uint64_t height, const ledger::Log& log) {
         print(height, e->task,
               "member " + std::to_string(e->run) + (e->absent ? " was away for too long and leaves" : " leaves") +
                   " in round " + std::to_string(e->round));
+    } else if (const auto e = decode_event<contracts::GroupRolledBack>(log)) {
+        print(height, e->task,
+              "the group goes back to round " + std::to_string(e->first) + " without the message of member " +
+                  std::to_string(e->run) + "; what followed up to round " + std::to_string(e->last) + " is void");
+    } else if (const auto e = decode_event<contracts::UndoneRepaid>(log)) {
+        print(height, e->task,
+              "the lock of member " + std::to_string(e->run) + " repays the requester " + describe_coins(e->amount) +
+                  " for what is void");
     }
 }
 

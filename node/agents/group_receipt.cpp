@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
 
@@ -51,18 +51,21 @@ std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64
     if (!task || !group || !terms) return std::nullopt;
     GroupFacts out;
     out.rounds = std::min(group->round, terms->rounds);
+    out.rollbacks = views::rollbacks(view, id).noted;
     const std::uint32_t runs = std::min(task->runs, market::kGroupRunsMax);
     for (std::uint32_t index = 0; index < runs; ++index) {
         auto run = views::run(view, id, index);
         if (!run) return std::nullopt;
         out.members.push_back({std::move(*run), 0, 0, 0, 0, std::nullopt});
-        const std::uint64_t last = std::min<std::uint64_t>(out.members.back().run.finalised, terms->rounds + 1);
+        const std::uint64_t last =
+            std::min<std::uint64_t>(out.members.back().run.finalised, terms->rounds + 1 + out.rollbacks.size());
         for (std::uint64_t segment = 0; segment < last; ++segment)
-            count_segment(view, terms->rounds, segment, out.members.back());
+            if (!views::is_void(view, id, index, segment))
+                count_segment(view, terms->rounds, segment, out.members.back());
     }
     const auto convictions = contracts::list<contracts::ConvictedSegment>(view, contracts::keys::convictions(id));
     for (std::uint32_t round = 0; round < out.rounds; ++round) {
-        const auto record = views::round(view, id, round);
+        const auto record = views::round_at(view, id, round, static_cast<std::uint8_t>(out.rollbacks.size()));
         if (!record) return std::nullopt;
         out.empty_rounds += record->entries.empty() ? 1 : 0;
         for (const market::RoundEntry& entry : record->entries) {

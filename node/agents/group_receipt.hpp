@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ledger/state/view.hpp"
-#include "market/groups.hpp"
+#include "market/rollbacks.hpp"
 
 namespace retrace::node {
 
@@ -22,7 +22,7 @@ struct MemberSegments {
     std::optional<std::uint64_t> missed;
 };
 
-/// A message that a record has and that its member did not answer for to the end: the record stands (SPEC 21.10 of
+/// A message that a record has, that no rollback has undone, and that its member did not answer for to the end: the record stands (SPEC 21.10 of
 /// contracts), and the message is part of the model with the share weight / total of its round.
 struct UnansweredMessage {
     std::uint32_t run = 0;
@@ -37,6 +37,7 @@ struct GroupFacts {
     std::uint64_t empty_rounds = 0;  ///< Of which no record has a message.
     std::vector<MemberSegments> members;
     std::vector<UnansweredMessage> unanswered;  ///< By ascending run and round.
+    std::vector<market::Rollback> rollbacks;    ///< What they undid counts in none of the above.
 
     std::uint64_t recorded() const;
     std::uint64_t verified() const;

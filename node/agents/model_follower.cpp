@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/artifacts/peer_source.hpp"
@@ -32,12 +32,19 @@ ModelFollower::Seen ModelFollower::read(const ledger::StateView& view, Immutable
     const auto group = views::group(view, task_);
     if (!out.spec || !out.terms || !task || !group) return out;
     out.round = std::min(group->round, out.terms->rounds);
-    const std::uint32_t first = rounds();
-    for (std::uint32_t round = first; round < out.round; ++round)
-        if (auto record = immutable.record(view, task_, round)) out.records.push_back(std::move(*record));
+    const std::vector<market::Rollback> noted = views::rollbacks(view, task_).noted;
+    out.attempt = static_cast<std::uint8_t>(noted.size());
+    out.undone = market::is_void(noted, attempt_, rounds());
+    const std::uint32_t first = out.undone ? 0 : rounds();
+    for (std::uint32_t round = first; round < out.round; ++round) {
+        auto record = immutable.record(view, task_, round);
+        if (!record) continue;
+        market::undo_entries(noted, out.attempt, round, *record);
+        out.records.push_back(std::move(*record));
+    }
     out.final_rounds = final_rounds_;
     for (bool decided = true; decided && out.final_rounds < out.round;) {
-        const auto record = views::round(view, task_, out.final_rounds);
+        const auto record = views::round_at(view, task_, out.final_rounds, out.attempt);
         for (const market::RoundEntry& entry : record ? record->entries : std::vector<market::RoundEntry>{})
             decided = is_decided(view, task_, out.final_rounds, entry.run) && decided;
         decided = decided && record;
@@ -48,6 +55,7 @@ ModelFollower::Seen ModelFollower::read(const ledger::StateView& view, Immutable
         if (!run || run->finalised == 0) continue;
         const auto segment = views::member_segment(view, task_, index, run->finalised - 1);
         if (!segment || segment->shared.empty()) continue;
+        if (views::is_void(view, task_, index, run->finalised - 1)) continue;
         Anchor at{segment->base, segment->shared};
         if (at.base >= first && at.base <= out.round) out.checks.emplace_back(index, at);
         if (!out.anchor || at.base > out.anchor->base) out.anchor = std::move(at);
@@ -116,6 +124,8 @@ Result<bool> ModelFollower::advance(const OpenStore& open_store) {
     if (state.failure()) return error(state.failure()->message);
     if (!seen.spec || !seen.terms) return error("task " + std::to_string(task_) + " is no training in rounds");
     final_rounds_ = seen.final_rounds;
+    attempt_ = seen.attempt;
+    if (seen.undone) follower_.reset();
     // Nobody keeps the messages between its base and the records any more, as after a sleep of this machine.
     if (follower_ && seen.anchor && seen.anchor->base > follower_->base() &&
         seen.round > follower_->base() + seen.terms->keep_rounds)

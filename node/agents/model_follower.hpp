@@ -20,7 +20,8 @@ public:
     ModelFollower(ChainReader& chain, std::uint64_t task, solver::RunnerFactory runners)
         : chain_(chain), task_(task), runners_(std::move(runners)) {}
 
-    /// Takes in the records that closed since the last call; returns whether there were any. It begins before the first
+    /// Takes in the records that closed since the last call; returns whether there were any. After a rollback of what it has
+    /// taken in it begins anew. It begins before the first
     /// round, or, if messages of the first rounds are not kept any more, at the newest state that is final and open.
     /// `open_store` is called if there is something to fetch, and its store is closed with the return. Errors: no group, a
     /// message or a state that nobody serves now (the next call tries it again), a worker that ended or has too little
@@ -54,6 +55,8 @@ private:
         std::optional<Anchor> anchor;                          ///< The newest final state that is open.
         std::vector<std::pair<std::uint32_t, Anchor>> checks;  ///< By run: final states with bases of `records`.
         std::uint32_t final_rounds = 0;
+        std::uint8_t attempt = 0;  ///< Number of rollbacks (contracts 21.14).
+        bool undone = false;       ///< One of them has undone a record that the follower has taken in.
         std::vector<std::string> peers;
         RunPeers authors;  ///< Of the records' messages.
     };
@@ -71,6 +74,7 @@ private:
     std::optional<solver::GroupFollower> follower_;
     std::optional<std::string> refused_;  ///< Why the records lead to another model; nothing is followed then.
     std::uint32_t final_rounds_ = 0;
+    std::uint8_t attempt_ = 0;  ///< The rollbacks that the follower's records know of.
 };
 
 }  // namespace retrace::node

@@ -119,7 +119,7 @@ Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const sol
     });
     if (!place) return Hash32{};                           // The auction is full.
     if (state.failure() || !price.price) return Hash32{};  // Stake or fees have changed meanwhile.
-    RETRACE_TRY(call, bidding_.commit(bid, price, *params, *spec, view.height));
+    RETRACE_TRY(call, bidding_.commit(bid, price, *spec, view.height));
     if (!call) return Hash32{};
     return process_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit + *place);
 }

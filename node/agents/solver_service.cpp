@@ -94,7 +94,8 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     config.pace = options_.pace;
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, process_->checkpoints());
     const auto own_state = [this](const verifier::DisputeView& view) {
-        return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
+        return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root,
+                                solver::start_state_of(view.member, view.segment));
     };
     dispute_replays_ = std::make_unique<verifier::DisputeReplays>(task_cache_, own_state, &process_->messages());
     disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *dispute_replays_, &agent_->slot());

@@ -4,6 +4,7 @@
 
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/odds.hpp"
 #include "market/work.hpp"
 #include "node/agents/group_views.hpp"
@@ -42,7 +43,8 @@ void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_
     if (!segment) return;
     if (segment->state == SegmentState::auditing) {
         const auto audit = views::audit(view, segment->audit);
-        if (audit && audit->phase == AuditPhase::opening) out.open_segments.push_back(index);
+        if (audit && audit->phase == AuditPhase::opening)
+            out.open_segments.push_back(views::start_of_segment(view, task, run, index));
         if (audit && audit->phase == AuditPhase::revealing && audit->deadline != 0) {
             out.reveal_segments.push_back(index + 1);
         }
@@ -138,7 +140,7 @@ void make_member(const ledger::StateView& view, const market::Task& task, const 
     out.member = member_view(view, run, immutable);
     out.may_commit = out.may_commit && run.next_state == 0;
     out.unkept.reset();
-    out.keep_from = keep_for_joiners(view, task, run);
+    out.keep_from = std::min(keep_for_joiners(view, task, run), keep_for_rollbacks(view, run));
 }
 
 solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Task& task,

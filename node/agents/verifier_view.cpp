@@ -75,12 +75,13 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     out.member = segment_view(view, audit.task, audit.run, audit.segment, immutable);
     out.run = audit.run;
     out.segment = audit.segment;
-    out.start_root = opened_root(view, audit.task, audit.run, audit.segment);
+    const std::uint64_t start = solver::start_state_of(out.member, audit.segment);
+    out.start_root = opened_root(view, audit.task, audit.run, start);
     out.end_root = opened_root(view, audit.task, audit.run, audit.segment + 1);
     out.may_commit = audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn;
     out.may_reveal = audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed;
     out.may_report = out.may_commit && seat.reports < params.reports &&
-                     !reports_pending(view, audit.task, audit.run, audit.segment, first, seat.auditor);
+                     !reports_pending(view, audit.task, audit.run, start, first, seat.auditor);
     // After the collecting phase there are no reports, but a slow peer must still not keep the worker from other
     // audits.
     const bool collecting = audit.phase == AuditPhase::collecting;
@@ -232,7 +233,9 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
         const auto group = immutable.group(view, run.task);
         auto member = segment_view(view, run.task, run.index, i, immutable);
         if (group && !member) continue;
-        out.watch.push_back({terms_of(run.task, spec, group), run.index, i, opened_root(view, run.task, run.index, i),
+        const std::uint64_t start = solver::start_state_of(member, i);
+        out.watch.push_back({terms_of(run.task, spec, group), run.index, i,
+                             opened_root(view, run.task, run.index, start),
                              opened_root(view, run.task, run.index, i + 1), std::move(member)});
     }
 }

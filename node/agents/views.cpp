@@ -164,7 +164,8 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.claimed_root = dispute->claimed_root;
         const auto params = immutable.params(view);
         entry.may_report = entry.side == verifier::Side::challenger && params && dispute->reports < params->reports &&
-                           !reports_pending(view, dispute->task, dispute->run, dispute->segment, true, self);
+                           !reports_pending(view, dispute->task, dispute->run,
+                                            solver::start_state_of(entry.member, dispute->segment), true, self);
         out.push_back(std::move(entry));
     }
     return out;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "market/odds.hpp"
+#include "contracts/records/rollback_views.hpp"
 
 namespace retrace::node {
 namespace {
@@ -49,7 +49,7 @@ std::optional<AuctionRecord> examine_auction(const ledger::StateView& view, std:
     out.round = task->round;
     out.height = height;
     out.price_ceiling = spec->price_ceiling;
-    const auto floor = market::stake_floor(*params, *spec);
+    const auto floor = views::stake_floor(view, *params, id);
     out.has_stake_floor = floor.has_value();
     out.stake_floor = floor.value_or(ledger::U256());
     out.bids = views::explain_bids(view, id, closed).value_or(std::vector<views::ExplainedBid>{});

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 
 namespace retrace::node {
@@ -23,10 +23,13 @@ MemberRound with_message(const ledger::StateView& view, const market::GroupSpec&
                   : !record                 ? RoundOutcome::sent
                   : record->entries.empty() ? RoundOutcome::too_few_listed
                                             : RoundOutcome::not_listed;
+    const std::vector<market::Rollback> noted = views::rollbacks(view, run.task).noted;
+    if (record && market::is_undone(noted, static_cast<std::uint8_t>(noted.size()), round, run.index))
+        out.outcome = RoundOutcome::undone;
     const auto segment = views::segment(view, run.task, run.index, message.segment);
     out.drawn = segment && segment->audit != 0;
     out.final = message.segment < run.finalised;
-    if (message.recorded && message.segment < run.paid)
+    if ((message.recorded || market::ended_by_rollback(noted, round)) && message.segment < run.paid)
         out.paid = market::segment_pay(run.price, message.steps, terms.steps_max);
     return out;
 }
@@ -56,6 +59,7 @@ std::string_view slug(RoundOutcome outcome) noexcept {
         case RoundOutcome::too_few_listed: return "too_few_listed";
         case RoundOutcome::absent: return "absent";
         case RoundOutcome::trained_on: return "trained_on";
+        case RoundOutcome::undone: return "undone";
     }
     return "invalid";
 }

@@ -7,6 +7,7 @@
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 #include "node/platform/units.hpp"
 
@@ -190,6 +191,12 @@ void explain_group(const StateView& view, const market::Task& task, TaskExplanat
             out.reason = TaskReason::group_revealing;
             out.why = round + ": members reveal shares of what masked the sum of " + sent + " messages";
             out.next = "the round is closed";
+            return;
+        case GroupPhase::settling:
+            out.reason = TaskReason::group_settling;
+            out.why = round + " waits: a lie in a message is to undo few rounds, and messages of " +
+                      std::to_string(terms->ahead) + " rounds before are not final";
+            out.next = "their segments are opened, audited or pass their challenge window";
             return;
         case GroupPhase::over: break;
     }
@@ -377,6 +384,7 @@ std::string_view slug(TaskReason reason) noexcept {
         case TaskReason::group_fetching: return "group_fetching";
         case TaskReason::group_revealing: return "group_revealing";
         case TaskReason::group_finishing: return "group_finishing";
+        case TaskReason::group_settling: return "group_settling";
         case TaskReason::model_ready: return "model_ready";
         case TaskReason::settled: return "settled";
         case TaskReason::cancelled: return "cancelled";

@@ -37,9 +37,10 @@ enum class TaskReason : std::uint8_t {
     frozen = 21,
     released = 22,
     given_back = 23,         ///< The solver of a spot task gave its run back; what it committed is audited and paid.
+    group_settling = 25,     ///< A round waits until messages of rounds before are final.
     fetching_reserved = 24,  ///< The solver whose time was reserved fetches the program and the data.
 };
-constexpr TaskReason last_of(TaskReason) { return TaskReason::fetching_reserved; }
+constexpr TaskReason last_of(TaskReason) { return TaskReason::group_settling; }
 std::string_view slug(TaskReason reason) noexcept;
 
 struct TaskExplanation {

@@ -55,6 +55,7 @@ void SolverAgent::on_done(const SolverResult& result) {
         retry_later(prepared->task, record, *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
         RunRecord& record = runs_[{reached->task, reached->run}];
+        if (!reached->problem && !reached->preempted) record.made = Made{reached->index, reached->attempt};
         if (!reached->problem) return record.retry.reset();  // Reached or preempted.
         record.known = 0;
         retry_later(reached->task, record, *reached->problem);

@@ -130,6 +130,8 @@ private:
     /// Opens the states that anything asks for, each once.
     void open_member(const RunView& run, std::uint64_t height, Output& out);
     /// What is here of the segment that is next.
+    /// Whether the state was made for records that a rollback has changed since, so that it cannot be committed to.
+    bool is_undone(const RunView& run, std::uint64_t index, std::uint64_t base) const;
     Begun begun_of(const RunView& run) const;
     /// The next segment, if it is due and its state is not in the store.
     std::optional<SegmentOrder> missing_segment(const RunView& run) const;

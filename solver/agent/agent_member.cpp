@@ -18,11 +18,12 @@ MessageKey key_of_holdings(const RunView& run) { return {run.terms.id, run.membe
 
 /// The roots of the message that a report names, if the records of the member's view have it.
 const RecordView::Entry* find_message(const MemberView& member, std::uint64_t index) {
-    for (const RecordView& record : member.records) {
-        if (record.round != index / kRunsOfReport) continue;
-        for (const RecordView::Entry& entry : record.entries)
-            if (entry.run == index % kRunsOfReport) return &entry;
-    }
+    for (const std::vector<RecordView>* const records : {&member.records, &member.undone})
+        for (const RecordView& record : *records) {
+            if (record.round != index / kRunsOfReport) continue;
+            for (const RecordView::Entry& entry : record.entries)
+                if (entry.run == index % kRunsOfReport) return &entry;
+        }
     return nullptr;
 }
 
@@ -74,7 +75,7 @@ void SolverAgent::commit_round(const RunView& run, std::uint64_t height, Output&
     if (!run.member->may_commit && !run.member->may_finish) return;
     const auto order = next_segment(*run.member, run.next_state, *run.terms.group, begun_of(run));
     const auto state = order ? store_.commitment({run.terms.id, run.run, order->index}) : std::nullopt;
-    if (!state) return;
+    if (!state || is_undone(run, order->index, state->header.step >> kernels::kPlaceBits)) return;
     const auto span = span_of(*order, state->header.step, run.terms.group->steps_max);
     if (!span) return;
     CommitRound move{
@@ -151,11 +152,20 @@ void SolverAgent::open_member(const RunView& run, std::uint64_t height, Output& 
 
 // --- Choice of work.
 
+bool SolverAgent::is_undone(const RunView& run, std::uint64_t index, std::uint64_t base) const {
+    // Inner steps of a round that a rollback has left intact began after it; so did what this process made since.
+    const MemberView& member = *run.member;
+    return member.attempt != 0 && base < member.intact && runs_.at(key_of(run)).made != Made{index, member.attempt};
+}
+
 Begun SolverAgent::begun_of(const RunView& run) const {
     Begun out;
-    if (const auto state = store_.commitment({run.terms.id, run.run, run.next_state})) out.made = state->header.step;
+    const auto state = store_.commitment({run.terms.id, run.run, run.next_state});
+    if (state && !is_undone(run, run.next_state, state->header.step >> kernels::kPlaceBits))
+        out.made = state->header.step;
     const std::uint64_t inner_base = runs_.at(key_of(run)).clock->inner_base;
-    if (inner_base != RoundClock::kNone) out.inner_base = inner_base;
+    if (inner_base != RoundClock::kNone && (run.member->attempt == 0 || inner_base >= run.member->intact))
+        out.inner_base = inner_base;
     return out;
 }
 
@@ -164,8 +174,9 @@ std::optional<SegmentOrder> SolverAgent::missing_segment(const RunView& run) con
     auto order = next_segment(member, run.next_state, *run.terms.group, begun_of(run));
     if (!order || is_away(run)) return std::nullopt;
     const auto state = store_.commitment({run.terms.id, run.run, order->index});
-    const bool made =
-        state && span_of(*order, state->header.step, run.terms.group->steps_max) && !state->tensor_roots.empty();
+    const bool made = state && span_of(*order, state->header.step, run.terms.group->steps_max) &&
+                      !is_undone(run, order->index, state->header.step >> kernels::kPlaceBits) &&
+                      !state->tensor_roots.empty();
     return made ? std::nullopt : std::move(order);
 }
 
@@ -259,8 +270,14 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
     preemption.begin_step();
     Result<bool> made = false;
     if (order) {
+        // Positions of records that a rollback has changed are not those that a stopped segment has taken in.
+        const std::uint8_t attempt = run.member->attempt;
+        if (std::exchange(record.attempt, attempt) != attempt) {
+            record.suspended.reset();
+            clock.inner_base = RoundClock::kNone;
+        }
         // A state that the next segment cannot end in was not committed to in time, and no longer can be.
-        if (const auto withdrawn = member.withdraw(order->index, order->span.base); !withdrawn)
+        if (const auto withdrawn = member.withdraw(order->index, order->span.base, attempt != 0); !withdrawn)
             return fail(withdrawn.error().message);
         const std::uint64_t began = clock.height;
         bool resumed = record.paced && record.paced->index == order->index;
@@ -299,6 +316,7 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
     if (!made) return fail(made.error().message);
     reached.preempted = !*made;
     if (reached.preempted) return reached;
+    reached.attempt = run.member->attempt;
     for (std::uint64_t old = 0; old < run.keep_from && old <= reached.index; ++old) {
         if (store_.commitment({run.terms.id, run.run, old})) (void)store_.retain({run.terms.id, run.run, old}, false);
     }

@@ -45,6 +45,7 @@ std::optional<SegmentOrder> order_at(const MemberView& member, std::uint64_t nex
                                      std::uint64_t base, std::uint32_t steps) {
     SegmentOrder out;
     out.index = next_state;
+    out.start = member.start.value_or(next_state - 1);
     // Below it, if rounds closed empty since its inner steps began.
     const std::uint64_t from = std::min<std::uint64_t>(member.base, base);
     out.records = records_between(member.records, from, base);
@@ -170,7 +171,7 @@ Result<Member::Start> Member::start_of(const SegmentOrder& order, std::uint64_t 
         if (common && place <= *common) return Start{std::move(state), place};
     }
     suspended.reset();
-    auto loaded = states_.load(key_of(order.index - 1), task_cache_.pool());
+    auto loaded = states_.load(key_of(order.start), task_cache_.pool());
     if (!loaded) return error(loaded.error().message);
     // It may be below: closed rounds that leave the member nothing to do belong to no segment.
     if (base_of(loaded->step) > order.span.from) return error("the state before the segment has another base");
@@ -239,13 +240,14 @@ Status<> Member::save(const SegmentOrder& order, std::uint32_t steps, const Stat
     return states_.retain(key_of(order.index), true);
 }
 
-Status<> Member::withdraw(std::uint64_t index, std::uint64_t base) {
+Status<> Member::withdraw(std::uint64_t index, std::uint64_t base, bool undone) {
     const auto commitment = states_.commitment(key_of(index));
     if (!commitment) return Unit{};
-    if (base_of(commitment->header.step) > base)
+    if (!undone && base_of(commitment->header.step) > base)
         return error("the node is behind: this member has a state of round " +
                      std::to_string(base_of(commitment->header.step)));
-    messages_.remove({task_, static_cast<std::uint32_t>(base_of(commitment->header.step)), run_});
+    // After a rollback the same round may have a message that was sent; one that was not is deleted with its round.
+    if (!undone) messages_.remove({task_, static_cast<std::uint32_t>(base_of(commitment->header.step)), run_});
     return states_.withdraw(key_of(index));
 }
 

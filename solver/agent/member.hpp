@@ -14,7 +14,8 @@ namespace retrace::solver {
 
 /// The segment that a member computes next. Its number of inner steps is decided while it trains.
 struct SegmentOrder {
-    std::uint64_t index = 0;          ///< Of the state at its end.
+    std::uint64_t index = 0;          ///< Of the state at its end,
+    std::uint64_t start = 0;          ///< and of that at its start.
     kernels::SegmentSpan span;        ///< span.steps: most inner steps; 0: it only takes in records.
     std::vector<RecordView> records;  ///< From span.from to span.base - 1.
 };
@@ -64,8 +65,9 @@ public:
     Result<bool> make(const SegmentOrder& order, const StepLimit& more, const std::function<OrderState()>& watch,
                       const kernels::StopToken& stop, std::optional<kernels::State>& suspended);
     /// Deletes a state that was never committed to and no longer can be, with its message: the segment that is to be made
-    /// has base `base`. A state of a later round is an error: the node shows a past that this member has left.
-    Status<> withdraw(std::uint64_t index, std::uint64_t base);
+    /// has base `base`. A state of a later round is an error: the node shows a past that this member has left. After a
+    /// rollback (`undone`) it is none.
+    Status<> withdraw(std::uint64_t index, std::uint64_t base, bool undone = false);
 
 private:
     struct Start {

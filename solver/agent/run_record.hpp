@@ -33,6 +33,13 @@ struct PacedSteps {
     std::chrono::steady_clock::time_point began = {}, left = {};  ///< `left`: at the end of the newest step.
 };
 
+/// A state of a member, and the rollbacks that it knows of.
+struct Made {
+    std::uint64_t index = 0;
+    std::uint8_t attempt = 0;
+    bool operator==(const Made&) const = default;
+};
+
 struct RunRecord {
     std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not preempted.
     std::optional<Retry> retry = {};               ///< Present if the run's last order failed.
@@ -44,6 +51,8 @@ struct RunRecord {
     std::optional<kernels::State> suspended = {};
     // Of a group's member:
     std::optional<PacedSteps> paced = {};    ///< As `suspended`.
+    std::uint8_t attempt = 0;                ///< The rollbacks that `suspended` knows of,
+    std::optional<Made> made = {};           ///< and the newest state that was made, with those that it knows of.
     std::optional<Retry> gathering = {};     ///< Present if messages of a round could not be fetched last time.
     std::shared_ptr<RoundClock> clock = {};  ///< Null before the first view.
 };

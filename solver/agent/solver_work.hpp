@@ -33,6 +33,7 @@ struct Reached {
     std::uint64_t index = 0;
     std::optional<std::string> problem;
     bool preempted = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
+    std::uint8_t attempt = 0;  ///< Of a member: the rollbacks that the state knows of.
 };
 struct Answered {
     std::uint64_t report = 0;

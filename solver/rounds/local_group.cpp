@@ -97,8 +97,32 @@ void LocalGroup::take_in(Member& member, const kernels::SegmentPositions& segmen
     member.omitted.reset();
 }
 
+void LocalGroup::keep(Member& member) {
+    if (ahead_ == 0) return;
+    member.kept.push_back({member.base, member.omitted, member.state});
+    // The newest one at or below the oldest round that may be undone.
+    while (member.kept.size() > 1 && member.kept[1].base + ahead_ <= rounds()) member.kept.erase(member.kept.begin());
+}
+
+void LocalGroup::roll_back(std::uint32_t member, std::uint64_t first) {
+    ensure(first >= first_ && first < rounds() && rounds() - first < ahead_ + std::uint64_t{1}, "a round that is kept");
+    std::erase_if(records_[first - first_], [&](const Entry& entry) { return entry.run == members_[member].run; });
+    for (std::uint64_t round = first + 1; round < rounds(); ++round) records_[round - first_].clear();
+    records_.emplace_back();
+    for (Member& other : members_) {
+        other.has_common = false;
+        while (other.kept.size() > 1 && other.kept.back().base > first) other.kept.pop_back();
+        if (other.kept.empty()) continue;  // It has never trained, and is at its first state.
+        other.base = other.kept.back().base;
+        other.omitted = other.kept.back().omitted;
+        other.state = other.kept.back().state;
+    }
+}
+
 std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>& turns) {
     ensure(turns.size() == members_.size(), "a turn for each member");
+    for (std::size_t i = 0; i < turns.size(); ++i)
+        if (turns[i].steps != 0 && members_[i].kept.empty()) keep(members_[i]);
     std::vector<std::optional<kernels::SegmentPositions>> segments(turns.size());
     for (std::size_t i = 0; i < turns.size(); ++i) {
         if (turns[i].steps == 0) continue;
@@ -113,10 +137,9 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
         if (!segments[i]) continue;
         Member& member = members_[i];
         metrics.back() = run(member, *segments[i], before_training(*segments[i]), segments[i]->count());
-        if (!turns[i].recorded) {
-            member.omitted = rounds();
-            continue;
-        }
+        if (!turns[i].recorded) member.omitted = rounds();
+        keep(member);
+        if (!turns[i].recorded) continue;
         Entry entry{member.run, turns[i].steps, turns[i].age, {}};
         for (const std::uint32_t t : plan_.public_tensors) entry.tensors.push_back(member.state.tensors[t]);
         record.push_back(std::move(entry));

@@ -34,6 +34,12 @@ public:
 
     /// Messages may be so old; their weights depend on it. 0 if it is not called.
     void set_max_age(std::uint32_t rounds) { max_age_ = rounds; }
+    /// States of so many rounds are kept to go back to (contracts 21.14). 0 if it is not called.
+    void set_ahead(std::uint32_t rounds) { ahead_ = rounds; }
+    /// A member's message of round `first`, at most as many rounds ago as set_ahead says, is undone with all that followed:
+    /// the record of that round loses it, those after it are empty, and so is that of the round that is open now. The others
+    /// go on from what they had when they had sent their messages of that round, or before. The member trains no more.
+    void roll_back(std::uint32_t member, std::uint64_t first);
     /// A member trains on data of its own, in place of the group's, which outlives the group too.
     void set_data(std::uint32_t member, std::vector<const kernels::Tensor*> datasets);
 
@@ -57,6 +63,12 @@ private:
         std::uint32_t run = 0, steps = 0, age = 0;
         std::vector<kernels::Tensor> tensors;
     };
+    /// A state that a member may go back to.
+    struct Kept {
+        std::uint64_t base = 0;
+        std::optional<std::uint64_t> omitted;
+        kernels::State state;
+    };
     struct Member {
         std::uint32_t run = 0;
         std::uint64_t base = 0;
@@ -64,7 +76,9 @@ private:
         std::optional<std::vector<const kernels::Tensor*>> datasets{};  ///< Empty: the group's.
         bool has_common = false;  ///< Its tensors of `common_` are those that the newest record's `end` left.
         kernels::State state;
+        std::vector<Kept> kept{};  ///< By ascending base.
     };
+    void keep(Member& member);
     kernels::SegmentPositions positions(const Member& member, std::uint64_t base, std::uint32_t steps) const;
     Metrics run(Member& member, const kernels::SegmentPositions& segment, std::uint64_t first, std::uint64_t last);
     /// Runs the positions of a segment before its inner steps. begin, add and end write the same bits for all members
@@ -84,7 +98,7 @@ private:
     kernels::PlanExecutor executor_;
     std::vector<std::uint32_t> common_;  ///< State tensors that begin, add or end write.
     std::vector<Member> members_;
-    std::uint32_t max_age_ = 0;
+    std::uint32_t max_age_ = 0, ahead_ = 0;
     std::uint64_t first_ = 0;  ///< The round of the first record.
     std::vector<std::vector<Entry>> records_;
 };

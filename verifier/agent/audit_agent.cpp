@@ -40,8 +40,9 @@ void AuditAgent::report_missing(const AuditView& seat, bool first, std::vector<V
     // deadline.
     const bool of_state = what.kind == solver::ReportKind::state;
     const bool of_segment = of_state || what.kind == solver::ReportKind::message;
-    if (!of_segment && !first) report = {solver::ReportKind::state, seat.terms.id, seat.run, seat.segment, 0, 0};
-    if (of_state) report.index = seat.segment;
+    const std::uint64_t start = solver::start_state_of(seat.member, seat.segment);
+    if (!of_segment && !first) report = {solver::ReportKind::state, seat.terms.id, seat.run, start, 0, 0};
+    if (of_state) report.index = start;
     moves.emplace_back(report);
 }
 

@@ -21,7 +21,8 @@ void DisputeStarts::report_missing(const std::vector<DisputeView>& disputes, std
         const auto missing = missing_.find(play.id);
         if (missing == missing_.end() || !missing->second.kind || !play.may_report) continue;
         const solver::Unavailable& what = missing->second;
-        const std::uint64_t index = what.kind == solver::ReportKind::state ? play.segment : what.index;
+        const std::uint64_t index =
+            what.kind == solver::ReportKind::state ? solver::start_state_of(play.member, play.segment) : what.index;
         if (context_.due("report in dispute " + std::to_string(play.id)))
             moves.emplace_back(ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
     }

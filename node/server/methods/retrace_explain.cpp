@@ -5,6 +5,7 @@
 #include "contracts/records/reservations.hpp"
 #include "market/odds.hpp"
 #include "node/explain/reservation_reason.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "node/explain/task_reason.hpp"
 #include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/methods.hpp"

@@ -57,6 +57,8 @@ const kSentences: { [event: string]: (a: Arguments) => ComponentChildren } = {
     ReportClosed: (a) => <>report {num(a.report)} was {a.answered ? "answered" : "not answered"}</>,
     MemberJoined: (a) => <>{party(a.solver)} joins the group as run {num(a.run)}</>,
     MemberLeaves: (a) => <>run {num(a.run)} leaves the group</>,
+    GroupRolledBack: (a) => <>the group goes back to round {num(a.first)} without the message of run {num(a.run)}</>,
+    UndoneRepaid: (a) => <>the lock of run {num(a.run)} repays {party(a.requester)} {money(a.amount)}</>,
     RoundPhaseChanged: (a) => <>round {num(a.round)} of the group goes on</>,
     RoundClosed: (a) => <>round {num(a.round)} of the group is closed: {num(a.recorded)} messages</>,
 };

@@ -497,5 +497,53 @@ TEST_F(Rounds, WhatCannotBeTrainedInRoundsIsNamed) {
     EXPECT_THAT(build_rounds(given, training_, spec_).error().message, HasSubstr("begins with a seed"));
 }
 
+/// The definition of a rollback: members end as if the liar had not sent in that round, and nobody in those after it.
+TEST_F(Rounds, ARollbackLeavesWhatTheMembersHadSentInThatRound) {
+    const GroupPlan made = plan();
+    const std::vector<MemberTurn> nobody(4, MemberTurn{0, true});
+    const std::vector<MemberTurn> honest = {{5, true}, {5, true}, {3, true}, {0, true}};
+    LocalGroup lied = group(made, 4), honestly = group(made, 4);
+    lied.set_ahead(4);
+    for (LocalGroup* const each : {&lied, &honestly})
+        for (int round = 0; round < 2; ++round) each->play(all(4, 5));
+    // Round 2: member 1 is not recorded, and member 3 lies. Rounds 3 and 4 follow from it; in round 5 it is convicted.
+    std::vector<MemberTurn> turns = {{5, true}, {4, false}, {3, true}, {5, true}};
+    lied.play(turns);
+    turns[3].steps = 0;
+    honestly.play(turns);
+    for (int round = 0; round < 2; ++round) {
+        lied.play(all(4, 5));
+        honestly.play(nobody);
+    }
+    lied.roll_back(3, 2);
+    honestly.play(nobody);
+    EXPECT_EQ(lied.rounds(), 6u);
+    for (LocalGroup* const each : {&lied, &honestly}) {
+        for (int round = 0; round < 3; ++round) each->play(honest);
+        for (std::uint32_t member = 0; member < 3; ++member) each->catch_up(member);
+    }
+    for (std::uint32_t member = 0; member < 3; ++member)
+        EXPECT_EQ(lied.commit(member).root, honestly.commit(member).root) << member;
+}
+
+TEST_F(Rounds, ARollbackReachesAMemberThatWasAway) {
+    const GroupPlan made = plan();
+    LocalGroup lied = group(made, 3), honestly = group(made, 3);
+    lied.set_ahead(3);
+    const std::vector<MemberTurn> nobody(3, MemberTurn{0, true});
+    lied.play({{5, true}, {5, true}, {5, true}});
+    honestly.play({{5, true}, {5, true}, {0, true}});
+    lied.play({{5, true}, {0, true}, {5, true}});
+    honestly.play(nobody);
+    lied.roll_back(2, 0);
+    honestly.play(nobody);
+    for (LocalGroup* const each : {&lied, &honestly}) {
+        each->play({{5, true}, {5, true}, {0, true}});
+        for (std::uint32_t member = 0; member < 2; ++member) each->catch_up(member);
+    }
+    for (std::uint32_t member = 0; member < 2; ++member)
+        EXPECT_EQ(lied.commit(member).root, honestly.commit(member).root) << member;
+}
+
 }  // namespace
 }  // namespace retrace::solver
