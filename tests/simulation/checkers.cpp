@@ -5,7 +5,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "contracts/lifecycle/invariants.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -160,11 +160,12 @@ void Checkers::count_frauds(const ledger::StateView& view) {
     for (const SegmentId& segment : checked) {
         const auto& [task, run_index, index] = segment;
         const auto run = views::run(view, task, run_index);
-        const auto start = views::checkpoint(view, task, run_index, index);
+        const std::uint64_t from = views::start_of_segment(view, task, run_index, index);
+        const auto start = views::checkpoint(view, task, run_index, from);
         const auto end = views::checkpoint(view, task, run_index, index + 1);
         const auto& truth = truth_of(task, run_index);
         const bool opened = start && end && start->opened && end->opened && index + 1 < truth.size();
-        const bool wrong_by_truth = opened && start->root == truth[index] && end->root != truth[index + 1];
+        const bool wrong_by_truth = opened && start->root == truth[from] && end->root != truth[index + 1];
         if (!run || (!wrong_by_truth && accused_.count(segment) == 0)) continue;
         ++findings_.frauds_audited;
         const bool lost =
@@ -186,7 +187,8 @@ const std::vector<Hash32>& Checkers::truth_of(std::uint64_t task, std::uint32_t 
 /// same shared tensors.
 void Checkers::check_group(const ledger::StateView& view, const market::Task& task) {
     const auto terms = views::group_spec(view, task.id);
-    std::map<std::uint32_t, Hash32> shared;  // By base.
+    const std::vector<market::Rollback> noted = views::rollbacks(view, task.id).noted;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Hash32> shared;  // By base, and the rollbacks that it knows of.
     for (std::uint32_t index = 0; index < task.runs; ++index) {
         const auto run = views::run(view, task.id, index);
         if (!run || !honest(run->solver)) continue;
@@ -196,12 +198,16 @@ void Checkers::check_group(const ledger::StateView& view, const market::Task& ta
             const auto segment = views::member_segment(view, task.id, index, i);
             if (!segment->shared.empty()) {
                 const Hash32 digest = market::shared_digest(segment->shared);
-                if (shared.emplace(segment->base, digest).first->second != digest)
+                const std::uint32_t changed =
+                    market::changed_by(noted, views::attempt_of(view, task.id, index, i), segment->base);
+                if (shared.emplace(std::pair(segment->base, changed), digest).first->second != digest)
                     report(which + "has other shared tensors at base " + std::to_string(segment->base));
             }
             if (segment->steps == 0 || i >= run->finalised) continue;
-            const auto message = views::round_message(view, task.id, segment->base + segment->age, index);
-            if (message && message->recorded) due += market::segment_pay(run->price, segment->steps, terms->steps_max);
+            const std::uint32_t sent = segment->base + segment->age;
+            const auto message = views::round_message(view, task.id, sent, index);
+            if (message && (message->recorded || market::ended_by_rollback(noted, sent)))
+                due += market::segment_pay(run->price, segment->steps, terms->steps_max);
         }
         if (run->earned != due && market::is_over(run->state))
             report(which + "earned " + run->earned.to_decimal() + " of " + due.to_decimal());

@@ -57,6 +57,8 @@ market::GroupSpec GroupKind::terms(const PlannedGroup& planned) const {
     out.keep_rounds = planned.keep_rounds;
     out.catch_up_max = planned.members * (planned.absence_limit + planned.max_age + 1);
     out.max_age = planned.max_age;
+    out.rollbacks = planned.rollbacks;
+    out.ahead = planned.ahead;
     return out;
 }
 

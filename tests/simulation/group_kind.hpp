@@ -13,6 +13,8 @@ struct PlannedGroup {
     std::uint8_t members = 4, least = 2;  ///< Seats, and those that have to be sold.
     std::uint64_t round_blocks = 48, grace_blocks = 20, fetch_blocks = 20, reveal_blocks = 20;
     std::uint32_t absence_limit = 3, keep_rounds = 8, max_age = 0;
+    std::uint8_t rollbacks = 0;
+    std::uint32_t ahead = 0;
 };
 
 struct GroupKind {

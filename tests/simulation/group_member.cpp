@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a solver does as the member of a group.
-#include "contracts/records/group_views.hpp"
-#include "market/odds.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "node/agents/group_views.hpp"
 #include "tests/simulation/solver_party.hpp"
 #include "verifier/game/public_leaves.hpp"
@@ -34,7 +33,7 @@ std::optional<std::uint64_t> opening_deadline(const ledger::StateView& view, con
 void SolverParty::join_groups(const ledger::StateView& view, std::uint64_t height) {
     for (const node::FreeSeat& seat : node::free_seats(view, address(), world().immutable)) {
         const auto spec = views::spec(view, seat.task);
-        const auto floor = spec ? market::stake_floor(world().params, *spec) : std::nullopt;
+        const auto floor = spec ? views::stake_floor(view, world().params, seat.task) : std::nullopt;
         if (!floor || seat.price < wish(*spec) || views::free_stake(view, world().params, address()) < *floor) continue;
         if (joined_.contains(seat.task) && height < joined_[seat.task] + kResendBlocks) continue;
         joined_[seat.task] = height;

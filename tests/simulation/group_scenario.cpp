@@ -27,6 +27,12 @@ SolverRole random_member(Random& random, std::uint32_t rounds) {
 
 }  // namespace
 
+void roll_back(PlannedGroup& group, std::uint8_t rollbacks, std::uint32_t ahead) {
+    group.rollbacks = rollbacks;
+    group.ahead = ahead;
+    group.rounds = 4 * rollbacks * ahead;
+}
+
 Scenario calm_group() {
     Scenario out = calm_scenario();
     out.solvers.assign(4, *solver_named("honest"));
@@ -104,6 +110,8 @@ Scenario group_scenario(std::uint64_t seed) {
     if (random.chance(500)) {
         out.planned_tasks[0].group->max_age = static_cast<std::uint32_t>(random.between(1, 2));
         for (SolverRole& role : out.solvers) role.sends_late = random.chance(300);
+    } else if (random.chance(250)) {
+        roll_back(*out.planned_tasks[0].group, 1, 2);
     }
     return out;
 }

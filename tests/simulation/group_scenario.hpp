@@ -11,6 +11,8 @@ namespace retrace::sim {
 Scenario calm_group();
 /// Draws everything from the seed.
 Scenario group_scenario(std::uint64_t seed);
+/// Has the group go back when messages of a lost run are not final, and train the fewest rounds for that.
+void roll_back(PlannedGroup& group, std::uint8_t rollbacks, std::uint32_t ahead);
 /// Adversaries among the members, by the names of solver_named and `group_member_named`.
 const std::vector<std::string>& group_member_names();
 /// Returns an adversary by its name; nullopt: unknown name.

@@ -2,7 +2,7 @@
 #include "tests/simulation/group_truth.hpp"
 
 #include "contracts/records/group_positions.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 #include "solver/rounds/plan_runner.hpp"
 
@@ -31,9 +31,9 @@ private:
 
 /// Whether all messages that the segment takes in are known.
 bool are_known(const ledger::StateView& view, std::uint64_t task, const market::MemberSegment& segment,
-               Tensors& tensors) {
+               std::uint8_t attempt, Tensors& tensors) {
     for (std::uint32_t round = segment.from; round < segment.base; ++round) {
-        const auto record = views::round(view, task, round);
+        const auto record = views::round_at(view, task, round, attempt);
         for (const market::RoundEntry& entry : record->entries)
             if (tensors.find(views::round_message(view, task, round, entry.run)->tensors).empty()) return false;
     }
@@ -56,10 +56,12 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
     Tensors tensors(sent);
     const auto anchor = tensors.find(member->anchor);
     if (anchor.size() != member->anchor.size()) return {};
-    auto state = member->anchor.empty() ? runner.init() : runner.enter(member->entered, anchor);
-    std::vector<Hash32> out{kernels::commit_state(kind.plan->root(), *state, pool).root};
+    std::vector<kernels::State> states{
+        *(member->anchor.empty() ? runner.init() : runner.enter(member->entered, anchor))};
+    std::vector<Hash32> out{kernels::commit_state(kind.plan->root(), states[0], pool).root};
+    std::uint8_t attempt = 0;
     const auto message = [&](std::uint64_t record, std::uint32_t number) {
-        const auto round = *views::round(view, run.task, static_cast<std::uint32_t>(record));
+        const auto round = *views::round_at(view, run.task, static_cast<std::uint32_t>(record), attempt);
         const market::RoundEntry& entry = round.entries.at(number);
         const auto posted = views::round_message(view, run.task, round.index, entry.run);
         return kernels::Message{{entry.weight, round.total, entry.age, entry.steps}, tensors.find(posted->tensors)};
@@ -67,9 +69,12 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
     for (std::uint64_t i = 0; i + 1 < run.next_state; ++i) {
         const auto segment = views::member_segment(view, run.task, run.index, i);
         const auto positions = contracts::positions_of(view, run.task, run.index, i);
-        if (!segment || !positions || !are_known(view, run.task, *segment, tensors)) break;
-        (void)runner.run(*state, *positions, 0, positions->count(), run.index, message);
-        out.push_back(kernels::commit_state(kind.plan->root(), *state, pool).root);
+        attempt = views::attempt_of(view, run.task, run.index, i);
+        if (!segment || !positions || !are_known(view, run.task, *segment, attempt, tensors)) break;
+        kernels::State state = states.at(views::start_of_segment(view, run.task, run.index, i));
+        (void)runner.run(state, *positions, 0, positions->count(), run.index, message);
+        out.push_back(kernels::commit_state(kind.plan->root(), state, pool).root);
+        states.push_back(std::move(state));
     }
     return out;
 }

@@ -149,6 +149,46 @@ INSTANTIATE_TEST_SUITE_P(Names, GroupAuditor,
                                            "false_reporter", "griefer", "colluder"),
                          [](const auto& info) { return std::string(info.param); });
 
+/// Groups that go back when a member lies, or does not answer for what it has sent.
+Scenario group_that_rolls_back(std::string_view adversary) {
+    Scenario out = group_with(adversary);
+    roll_back(*out.planned_tasks[0].group, 1, 2);
+    return out;
+}
+
+class UndoneMember : public ::testing::TestWithParam<const char*> {};
+TEST_P(UndoneMember, LosesItsLockAndTheOthersArePaidForWhatIsVoid) {
+    const Outcome outcome = play(12, group_that_rolls_back(GetParam()), catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+    EXPECT_EQ(outcome.findings.frauds_convicted, outcome.findings.frauds_audited);
+    EXPECT_EQ(outcome.tasks[0].rollbacks, 1u);
+    // Of a round that the rollback ends it is paid for what it had sent.
+    for (const std::string name : {"solver1", "solver2", "solver3"})
+        EXPECT_GE(run_of(outcome, name).earned, run_of(outcome, name).price * ledger::U256(7)) << name;
+}
+INSTANTIATE_TEST_SUITE_P(Names, UndoneMember,
+                         ::testing::Values("ulp", "skip_steps", "stale_checkpoint", "poison_nan", "poison_norm",
+                                           "copy_message", "stop_in_dispute"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Groups, AMessageThatIsInNoRecordIsNotUndone) {
+    const Outcome outcome = play(12, group_that_rolls_back("wrong_message"), catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+    EXPECT_EQ(outcome.tasks[0].rollbacks, 0u) << "nobody has the message whose roots were sent";
+}
+
+class HarmlessInRollbacks : public ::testing::TestWithParam<const char*> {};
+TEST_P(HarmlessInRollbacks, UndoesNothing) {
+    const Outcome outcome = play(13, group_that_rolls_back(GetParam()), catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(outcome.tasks[0].rollbacks, 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Names, HarmlessInRollbacks,
+                         ::testing::Values("honest", "list_falsely", "hide_message", "answer_late", "sleeps"),
+                         [](const auto& info) { return std::string(info.param); });
+
 TEST(Groups, MembersThatAreAwayReturnAndOthersJoin) {
     Scenario scenario = calm_group();
     scenario.planned_tasks[0].group->rounds = 5;

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "merkle/base/ensure.hpp"
 #include "tests/simulation/validator_party.hpp"
 
@@ -309,6 +310,7 @@ Outcome Play::outcome() const {
         if (!end.truth.empty()) end.true_root = end.truth.back();
         end.spec = views::spec(*view, id).value();
         end.requester = task->requester;
+        end.rollbacks = views::rollbacks(*view, id).noted.size();
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             end.runs.push_back(views::run(*view, id, index).value());
             end.roots.push_back(opened_roots(*view, end.runs.back(), end.truth.size()));

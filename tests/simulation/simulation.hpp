@@ -28,6 +28,7 @@ struct Outcome {
         Hash32 paid_root;              ///< Last state of a settled run.
         market::TaskSpec spec;
         ledger::Address requester;
+        std::size_t rollbacks = 0;               ///< Of a group.
         std::vector<Hash32> truth;               ///< Roots of all states.
         std::vector<std::vector<Hash32>> roots;  ///< By run: roots of all states, zero where it opened none.
     };

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/auction.hpp"
-#include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
 #include "node/agents/raise_pricing.hpp"
 #include "node/agents/reserved_time.hpp"
@@ -188,7 +187,7 @@ node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, 
         price = *raised;
     }
     const auto params = views::params(view);
-    const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
+    const auto floor = params ? views::stake_floor(view, *params, id) : std::nullopt;
     if (role_.honest() && !role_.bids_always && !has_time(view, spec))
         return {std::nullopt, "as much as the machine can do"};
     if (!floor || views::free_stake(view, *params, address()) < *floor) return {std::nullopt, "stake too low"};
