@@ -35,9 +35,10 @@ std::string joined(const std::vector<std::string>& names) {
     return out;
 }
 
-int run_rounds(const Program& program, const DemoOptions& options) {
+int run_rounds(const Program& program, const DemoOptions& options, bool rolls_back) {
     RoundsDemoOptions rounds;
     rounds.cheat = options.cheat;
+    rounds.rolls_back = rolls_back;
     rounds.folder = options.folder;
     rounds.executable = options.executable;
     rounds.block_ms = options.block_ms;
@@ -84,6 +85,11 @@ void add_demo(CLI::App& app, Program& program) {
     CLI::Option* rounds =
         command->add_flag("--rounds", *in_rounds,
                           "Train by eight members in rounds: one cheats, one stays away for a while, one joins late");
+    auto on_fraud = std::make_shared<std::string>("keep");
+    command
+        ->add_option("--on-fraud", *on_fraud, "With --rounds: keep the records after a conviction, or rollback (keep)")
+        ->check(CLI::IsMember({"keep", "rollback"}))
+        ->needs(rounds);
     command->add_option("--folder", options->folder,
                         "Keep everything here (default: a temporary folder, removed on success)");
     command->add_option("--steps", options->steps, "Training steps of a task (900)")->excludes(rounds);
@@ -98,15 +104,16 @@ void add_demo(CLI::App& app, Program& program) {
     command->add_flag("--open", *open, "Keep the network up at the end, to be looked at in the console")
         ->excludes(rounds);
     add_json(*command, program);
-    command->callback([&program, options, engine, in_rounds, open] {
+    command->callback([&program, options, engine, in_rounds, on_fraud, open] {
         const Names& cheats = *in_rounds ? rounds_demo_cheats() : kCheats;
         if (std::find(cheats.begin(), cheats.end(), options->cheat) == cheats.end())
             throw CLI::ValidationError("--cheat", "must be one of " + joined(cheats));
-        program.run = [&program, options, engine, in_rounds, open] {
+        program.run = [&program, options, engine, in_rounds, on_fraud, open] {
             set_up_log("warn");
             options->executable = own_executable();
             if (*engine == "comet") options->validators = 4;
-            return *in_rounds ? run_rounds(program, *options) : run_single(program, *options, *open);
+            return *in_rounds ? run_rounds(program, *options, *on_fraud == "rollback")
+                              : run_single(program, *options, *open);
         };
     });
 }

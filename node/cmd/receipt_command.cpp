@@ -94,6 +94,13 @@ json::array unanswered_json(const GroupFacts& group) {
     return out;
 }
 
+json::array rollbacks_json(const GroupFacts& group) {
+    json::array out;
+    for (const market::Rollback& rollback : group.rollbacks)
+        out.push_back(json::object{{"run", rollback.run}, {"first", rollback.first}, {"last", rollback.last}});
+    return out;
+}
+
 std::string group_text(const GroupFacts& group) {
     std::string out = std::to_string(group.rounds) + " rounds, " + std::to_string(group.empty_rounds) +
                       " of them without a message; the model rests on " + std::to_string(group.recorded()) +
@@ -103,6 +110,10 @@ std::string group_text(const GroupFacts& group) {
                std::string(market::slug(member.run.state)) + ", " + std::to_string(member.recorded) + " messages, " +
                std::to_string(member.verified) + " segments audited, " + std::to_string(member.not_drawn) +
                " not drawn, " + std::to_string(member.unaudited) + " drawn and not audited\n";
+    for (const market::Rollback& rollback : group.rollbacks)
+        out += "rolled back: the message of run " + std::to_string(rollback.run) + " in round " +
+               std::to_string(rollback.first) + ", and all messages of later rounds up to " +
+               std::to_string(rollback.last) + ", are not in the model\n";
     for (const UnansweredMessage& message : group.unanswered)
         out += "IN THE MODEL: the message of run " + std::to_string(message.run) + " in round " +
                std::to_string(message.round) + ", " + std::to_string(message.weight) + " of the weights' sum of " +
@@ -159,6 +170,7 @@ int verify(const Program& program, const ReceiptFlags& flags) {
             out["recorded_messages"] = checked->group->recorded();
             out["members"] = members_json(*checked->group);
             out["unanswered_messages"] = unanswered_json(*checked->group);
+            out["rollbacks"] = rollbacks_json(*checked->group);
         }
         std::cout << json::serialize(out) << '\n';
         return kDone;

@@ -3,10 +3,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <iostream>
 
+#include "market/rollbacks.hpp"
 #include "node/cmd/class_names.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/units.hpp"
@@ -24,9 +26,10 @@ struct TaskCompileFlags {
     std::uint64_t width = 0, layers = 0, heads = 0, patch = 0;  ///< 0: that of the model.
     double audit_percent = 5;
     RoundsRequest rounds;
-    std::string update = "sparse";
-    std::uint32_t inner = 0;  ///< 0: the default of the update
-    float outer_rate = 0;     ///< 0: the default of the update, the members and the model
+    std::string update = "sparse", on_fraud = "keep";
+    std::uint32_t rollbacks = 0, ahead = 0;  ///< 0: the defaults of --on-fraud rollback
+    std::uint32_t inner = 0;                 ///< 0: the default of the update
+    float outer_rate = 0;                    ///< 0: the default of the update, the members and the model
 };
 
 /// Sizes that each built-in model has when none are given.
@@ -50,8 +53,21 @@ bool is_builtin(const std::string& name) {
     return false;
 }
 
+/// As many rounds ahead as three quarters of the rounds and the kept messages allow, at most 8: a message is final after
+/// some rounds, and so many would be undone.
+void settle_rollbacks(TaskCompileFlags& flags) {
+    GroupTerms& terms = flags.rounds.terms;
+    if (flags.on_fraud != "rollback") return;
+    constexpr std::uint64_t kUsual = 8;
+    const std::uint64_t kept = terms.keep_rounds > terms.absence_limit ? terms.keep_rounds - terms.absence_limit : 1;
+    terms.rollbacks = static_cast<std::uint8_t>(flags.rollbacks == 0 ? 1 : flags.rollbacks);
+    const std::uint64_t most = std::min({kUsual, kept, terms.rounds / (std::uint64_t{4} * terms.rollbacks)});
+    terms.ahead = flags.ahead == 0 ? static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most)) : flags.ahead;
+}
+
 /// Steps count those of one member that misses no round.
 void settle_rounds(TaskCompileFlags& flags) {
+    settle_rollbacks(flags);
     kernels::RoundsSpec& spec = flags.rounds.spec;
     spec.update = flags.update == "dense"      ? kernels::UpdateKind::dense
                   : flags.update == "gradient" ? kernels::UpdateKind::gradient
@@ -71,6 +87,12 @@ Status<> settle(TaskCompileFlags& flags) {
     const auto ceiling = parse_coins(flags.price_ceiling);
     if (!ceiling || ceiling->is_zero()) return error("--price-ceiling must be coins for each segment, like 0.5");
     task.price_ceiling = *ceiling;
+    if (flags.on_fraud == "keep" && (flags.rollbacks != 0 || flags.ahead != 0))
+        return error("--rollbacks and --ahead are for --on-fraud rollback");
+    const std::uint64_t least = std::uint64_t{4} * std::max(1u, flags.rollbacks) * std::max(1u, flags.ahead);
+    if (flags.on_fraud == "rollback" && flags.rounds.terms.rounds < least)
+        return error("--on-fraud rollback with these numbers takes at least " + std::to_string(least) +
+                     " rounds: 4 for each round that each rollback may undo");
     task.audit_bp = static_cast<std::uint16_t>(flags.audit_percent * 100 + 0.5);
     training.optimizer = flags.optimizer == "sgd" ? kernels::Optimizer::sgd : kernels::Optimizer::adamw;
     training.loss = flags.loss == "mse"   ? kernels::LossKind::mse
@@ -215,6 +237,17 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
     of_rounds(command.add_option("--max-age", terms.max_age,
                                  "Rounds for which a slow member may train on before it sends its message (0)"))
         ->check(CLI::NonNegativeNumber);
+    of_rounds(
+        command.add_option("--on-fraud", flags.on_fraud,
+                           "After a conviction: keep the records, or rollback to the round before the lie (keep)"))
+        ->check(CLI::IsMember({"keep", "rollback"}));
+    of_rounds(
+        command.add_option("--rollbacks", flags.rollbacks, "rollback: at most so many; then records are kept (1)"))
+        ->check(CLI::Range(1, int{market::kRollbacksMax}));
+    of_rounds(command.add_option(
+                  "--ahead", flags.ahead,
+                  "rollback: rounds that may be undone; a round waits until those before them are final (up to 8)"))
+        ->check(CLI::Range(std::uint32_t{1}, market::kAheadMax));
 }
 
 void add_task_options(CLI::App& command, TaskCompileFlags& flags) {

@@ -150,7 +150,10 @@ json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& 
                      {"detection_of_one", price.can_audit() ? json::value(price.found_one) : json::value()},
                      {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
                      {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
-                     {"paid_unaudited", task.allow_unaudited}};
+                     {"paid_unaudited", task.allow_unaudited},
+                     {"on_fraud", terms.rollbacks == 0 ? "keep" : "rollback"},
+                     {"rollbacks", terms.rollbacks},
+                     {"ahead", terms.ahead}};
     if (!plan.measured) {
         out["not_timed"] = plan.not_measured;
         return out;
@@ -189,6 +192,11 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
     } else {
         std::cout << "time         not timed: " << plan.not_measured << '\n';
     }
+    if (terms.rollbacks != 0)
+        std::cout << "on fraud     back to the round before the lie, at most " << int{terms.rollbacks}
+                  << " times; a round waits until messages of " << terms.ahead
+                  << " rounds before are final; of the stake " << describe_coins_needed(rollback_stake_of(task))
+                  << " repay what a lie undoes\n";
     std::cout << "stake        "
               << (price.stake ? "a member locks " + describe_coins_needed(*price.stake)
                               : "no stake is enough: nothing is audited")

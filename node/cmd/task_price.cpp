@@ -7,6 +7,7 @@
 #include "market/odds.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/task_plan.hpp"
+#include "node/tasks/group_task.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -61,13 +62,10 @@ Result<Price> price_of(const TaskFile& task, const ChainOptions& options) {
     if (!escrow) return error("price_ceiling is too large");
     const auto chance = market::effective_audit_probability(spec.audit_bp, params.collusion_bp, spec.auditors);
     const auto found = [&](std::uint64_t bad) { return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6; };
-    return Price{spec.segments(),
-                 *escrow,
-                 market::stake_floor(params, spec),
-                 market::audit_cost_bp(params, spec),
-                 found(1),
-                 found(10),
-                 chain.auditors};
+    auto stake = market::stake_floor(params, spec);
+    if (stake) *stake += rollback_stake_of(task);
+    return Price{spec.segments(), *escrow,   stake,         market::audit_cost_bp(params, spec),
+                 found(1),        found(10), chain.auditors};
 }
 
 std::string auditors_of(const TaskFile& task, const Price& price) {

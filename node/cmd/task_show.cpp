@@ -18,6 +18,7 @@
 #include "node/cmd/task_options.hpp"
 #include "node/platform/printable.hpp"
 #include "node/platform/units.hpp"
+#include "node/tasks/group_task.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -170,7 +171,8 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
         if (possible == 0 || bad > spec.segments()) break;
         detection[std::to_string(bad)] = static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     }
-    const auto floor = market::stake_floor(*params, spec);
+    auto floor = market::stake_floor(*params, spec);
+    if (floor) *floor += rollback_stake_of(*task);
     const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
     if (program.json) {
         json::object out{{"segments", spec.segments()},

@@ -40,6 +40,23 @@ Status<> check_counts(const GroupTerms& terms, std::uint32_t least, std::uint64_
     return Unit{};
 }
 
+Status<> check_rollbacks(const GroupTerms& terms) {
+    if (terms.rollbacks == 0)
+        return terms.ahead == 0 ? Status<>(Unit{}) : error("[rounds] ahead is for a task with rollbacks");
+    if (terms.ahead == 0) return error("[rounds] ahead must be 1 or more with rollbacks");
+    if (terms.max_age != 0) return error("[rounds] max_age must be 0 with rollbacks");
+    if (terms.ahead * terms.members > market::kUndoneMax)
+        return error("[rounds] ahead and members must have a product of at most " + std::to_string(market::kUndoneMax) +
+                     ": a rollback reads so many messages");
+    if (terms.ahead + terms.absence_limit > terms.keep_rounds)
+        return error("[rounds] ahead and absence_limit must together be at most keep_rounds");
+    const std::uint64_t least = std::uint64_t{4} * terms.rollbacks * terms.ahead;
+    if (terms.rounds < least)
+        return error("[rounds] rounds must be at least 4 times rollbacks times ahead, " + std::to_string(least) +
+                     ", so that three quarters of them are in the model");
+    return Unit{};
+}
+
 /// Whether the tensor is named after another one, as moments are: NAME.m of NAME.
 bool is_moment(const kernels::Program& train, const std::string& name) {
     return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states, [&](const auto& other) {
@@ -76,6 +93,7 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     const std::uint64_t missed = times(std::uint64_t{terms.absence_limit} + terms.max_age + 1, terms.members);
     const std::uint64_t catch_up_max = terms.catch_up_max.value_or(std::min(missed, kernels::kPositionsMax));
     RETRACE_CHECK(check_counts(terms, least, catch_up_max));
+    RETRACE_CHECK(check_rollbacks(terms));
     const kernels::PlanHeader header = kernels::header_of(plan);
     market::GroupSpec out;
     out.rounds = static_cast<std::uint32_t>(terms.rounds);
@@ -92,7 +110,20 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     out.keep_rounds = terms.keep_rounds;
     out.catch_up_max = static_cast<std::uint32_t>(catch_up_max);
     out.max_age = terms.max_age;
+    out.rollbacks = terms.rollbacks;
+    out.ahead = terms.ahead;
     return out;
+}
+
+ledger::U256 rollback_stake_of(const TaskFile& task) {
+    if (!task.group) return {};
+    market::TaskSpec spec;
+    spec.price_ceiling = task.price_ceiling;
+    spec.replicas = static_cast<std::uint8_t>(task.group->members);
+    market::GroupSpec terms;
+    terms.rollbacks = task.group->rollbacks;
+    terms.ahead = task.group->ahead;
+    return market::rollback_stake(spec, terms);
 }
 
 std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members) {

@@ -4,7 +4,7 @@
 
 #include "kernels/exec/executor.hpp"
 #include "kernels/plan/group_plan.hpp"
-#include "market/groups.hpp"
+#include "market/rollbacks.hpp"
 #include "node/tasks/task_file.hpp"
 
 namespace retrace::node {
@@ -18,6 +18,9 @@ std::vector<market::PhaseRoot> phase_roots(const kernels::PlanHeader& header);
 
 /// The group's terms beside its TaskSpec. Errors: numbers that the market does not take, with the key in task.toml.
 Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::GroupPlan& plan);
+
+/// What a member locks beside the usual floor, to repay the requester what its lie would undo; zero if records stand.
+ledger::U256 rollback_stake_of(const TaskFile& task);
 
 /// Multiply-adds of a segment that takes in one record with a message of each of `members` and has all inner steps;
 /// 2^64 - 1 if they are more.

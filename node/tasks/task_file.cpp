@@ -8,7 +8,7 @@
 #include <set>
 
 #include "kernels/plan/positions.hpp"
-#include "market/groups.hpp"
+#include "market/rollbacks.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
@@ -136,6 +136,8 @@ void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     terms.absence_limit = count("absence_limit", 1, market::kKeepRoundsMax).value_or(terms.absence_limit);
     terms.catch_up_max = count("catch_up_max", 1, kernels::kPositionsMax);
     terms.max_age = count("max_age", 0, market::kKeepRoundsMax).value_or(0);
+    terms.rollbacks = static_cast<std::uint8_t>(count("rollbacks", 0, market::kRollbacksMax).value_or(0));
+    terms.ahead = count("ahead", 0, market::kAheadMax).value_or(0);
     task.group = std::move(terms);
 }
 
@@ -247,6 +249,8 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
         if (group.least) rounds.insert("least_members", *group.least);
         if (group.catch_up_max) rounds.insert("catch_up_max", *group.catch_up_max);
         if (group.max_age != 0) rounds.insert("max_age", group.max_age);
+        if (group.rollbacks != 0) rounds.insert("rollbacks", group.rollbacks);
+        if (group.ahead != 0) rounds.insert("ahead", group.ahead);
         root.insert("rounds", std::move(rounds));
     }
     if (task.compiled) {

@@ -24,6 +24,8 @@ struct GroupTerms {
     /// each member.
     std::optional<std::uint32_t> catch_up_max;
     std::uint32_t max_age = 0;
+    std::uint8_t rollbacks = 0;  ///< 0: messages of a member that is convicted stand.
+    std::uint32_t ahead = 0;
 };
 
 /// What follows from the training program or the plan, for a page that posts the task and computes no costs.

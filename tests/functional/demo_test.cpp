@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return name_of(info.param); });
 
 struct RoundsPlay {
-    std::string cheat, outcome, engine = "solo";
+    std::string cheat, outcome, engine = "solo", on_fraud = "keep";
 };
 
 class RoundsDemo : public DemoRun, public testing::WithParamInterface<RoundsPlay> {
@@ -155,7 +155,8 @@ protected:
     void SetUp() override {
         DemoRun::SetUp();
         need(GetParam().engine);
-        if (!IsSkipped()) play(GetParam().cheat, {"--rounds", "--engine", GetParam().engine});
+        if (!IsSkipped())
+            play(GetParam().cheat, {"--rounds", "--engine", GetParam().engine, "--on-fraud", GetParam().on_fraud});
     }
 };
 
@@ -176,6 +177,11 @@ TEST_P(RoundsDemo, HappensAsPromised) {
     if (GetParam().engine == "solo") {
         EXPECT_LT(facts_.at("seconds").to_number<double>(), 180);
     }
+    const json::array& rollbacks = facts_.at("rollbacks").as_array();
+    ASSERT_EQ(rollbacks.size(), GetParam().on_fraud == "rollback" ? 1U : 0U);
+    if (!rollbacks.empty()) {
+        EXPECT_EQ(number(rollbacks[0].at("first")), 0U) << "none of the cheater's messages was final";
+    }
     const json::array& members = facts_.at("paid").as_array();
     ASSERT_EQ(members.size(), 8U);
     EXPECT_GT(number(members.back().at("entered")), 0U) << "the eighth joins late";
@@ -192,8 +198,12 @@ INSTANTIATE_TEST_SUITE_P(Frauds, RoundsDemo,
                                          RoundsPlay{"wrong_message", "slashed"}, RoundsPlay{"hide_message", "unpaid"},
                                          RoundsPlay{"list_falsely", "harmless"}, RoundsPlay{"poison_norm", "convicted"},
                                          RoundsPlay{"copy_message", "convicted"}, RoundsPlay{"none", "honest"},
-                                         RoundsPlay{"ulp", "convicted", "comet"}),
-                         [](const auto& info) { return info.param.engine == "comet" ? "on_comet" : info.param.cheat; });
+                                         RoundsPlay{"ulp", "convicted", "comet"},
+                                         RoundsPlay{"ulp", "convicted", "solo", "rollback"}),
+                         [](const auto& info) {
+                             if (info.param.on_fraud != "keep") return info.param.on_fraud;
+                             return info.param.engine == "comet" ? std::string("on_comet") : info.param.cheat;
+                         });
 
 }  // namespace
 }  // namespace retrace::node

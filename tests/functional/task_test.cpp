@@ -165,6 +165,16 @@ TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {
               0);
     EXPECT_EQ(say("task run " + aged + " --local --json").at("state_root"), first.at("state_root"))
         << "members that are equally fast send no old messages";
+    const std::string back = path("back").string();
+    const std::string rounds =
+        "task compile mlp --data " + images + " --batch 8 --seed 3 --members 4 --inner 2 -o " + back;
+    EXPECT_THAT(retrace(rounds + " --rounds 3 --on-fraud rollback").err, HasSubstr("at least 4 rounds"));
+    EXPECT_THAT(retrace(rounds + " --rounds 8 --ahead 2").err, HasSubstr("are for --on-fraud rollback"));
+    ASSERT_EQ(retrace(rounds + " --rounds 8 --on-fraud rollback").status, 0);
+    const json::object rolling = say("task plan " + back + " --json");
+    EXPECT_EQ(rolling.at("on_fraud").as_string(), "rollback");
+    EXPECT_EQ(rolling.at("ahead").to_number<int>(), 2) << "a quarter of the rounds";
+    EXPECT_FALSE(say("task run " + back + " --local --json").at("state_root").as_string().empty());
     run(" -o " + path("model").string());
     EXPECT_TRUE(fs::exists(path("model") / "model.safetensors"));
     const json::object plan = say("task plan " + path("task").string() + " --json");

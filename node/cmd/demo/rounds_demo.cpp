@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/event_log.hpp"
 #include "node/agents/model_follower.hpp"
@@ -42,6 +42,9 @@ constexpr std::uint32_t kMembers = 8, kVerifiers = 3;
 constexpr std::uint32_t kCheater = 4, kAway = 5, kLate = 8;  ///< Accounts of members.
 constexpr std::uint32_t kLateRound = 3;
 constexpr std::uint32_t kAwayFrom = 5, kAwayRounds = 3;
+/// The terms of a group that goes back: 24 rounds are four times as many. While the member that is killed opens nothing, the
+/// others get no further ahead than that, so it comes back after one round.
+constexpr std::uint32_t kAhead = 6, kAwayRoundsAhead = 1;
 constexpr double kAccuracyGap = 0.02;
 constexpr const char* kPrice = "0.5";
 constexpr const char* kLatePrice = "0.1";  ///< Below the others': it pays the fee of joining from the rest.
@@ -90,6 +93,7 @@ private:
     Status<> measure_message();
     Result<json::object> conclude();
     json::array member_facts(const ledger::StateView& state) const;
+    json::array rollback_facts(const ledger::StateView& state) const;
     const DisputeFacts* lost_by_cheater();
     std::string outcome(const ledger::StateView& state);
     /// Round and run of each message that the party sent.
@@ -146,6 +150,10 @@ Status<> RoundsDemo::compile() {
     rounds.terms.fetch_blocks = 15;
     rounds.terms.reveal_blocks = 15;
     rounds.terms.absence_limit = 4;  // One member misses three rounds.
+    if (options_.rolls_back) {
+        rounds.terms.rollbacks = 1;
+        rounds.terms.ahead = kAhead;
+    }
     request.task.name = "Fashion-MNIST in rounds";
     request.task.steps = options_.rounds * options_.inner;
     request.task.interval = options_.inner;
@@ -412,6 +420,13 @@ json::array RoundsDemo::member_facts(const ledger::StateView& state) const {
     return out;
 }
 
+json::array RoundsDemo::rollback_facts(const ledger::StateView& state) const {
+    json::array out;
+    for (const market::Rollback& rollback : views::rollbacks(state, id_).noted)
+        out.push_back(json::object{{"run", rollback.run}, {"first", rollback.first}, {"last", rollback.last}});
+    return out;
+}
+
 Result<json::object> RoundsDemo::conclude() {
     RETRACE_CHECK(event_log_->advance(*client_));
     const RemoteState state(*client_, event_log_->height());
@@ -436,6 +451,7 @@ Result<json::object> RoundsDemo::conclude() {
         {"followed_equal", followed_equal_},
         {"message_bytes", message_bytes_},
         {"message_ratio", 4.0 * static_cast<double>(parameters_) / static_cast<double>(message_bytes_)},
+        {"rollbacks", rollback_facts(state)},
         {"audits", event_log_->audits(id_)},
         {"verdicts_equal", event_log_->verdicts_equal(id_)},
         {"honest_slashed", honest_slashed.is_zero() ? json::value(0) : json::value(honest_slashed.to_decimal())},
@@ -477,7 +493,7 @@ Result<json::object> RoundsDemo::play() {
     RETRACE_CHECK(await_round(kAwayFrom));
     network_->kill(Role{kAway});
     say(network_->name(Role{kAway}) + " is killed");
-    RETRACE_CHECK(await_round(kAwayFrom + kAwayRounds));
+    RETRACE_CHECK(await_round(kAwayFrom + (options_.rolls_back ? kAwayRoundsAhead : kAwayRounds)));
     RETRACE_CHECK(start_member(kAway));
     say(network_->name(Role{kAway}) + " is back, and takes in the rounds that it missed");
     RETRACE_CHECK(await_model());

@@ -16,6 +16,7 @@ struct RoundsDemoOptions {
     std::filesystem::path folder;      ///< Folder for all files; empty: a temporary one, removed on success.
     std::filesystem::path executable;  ///< Path of the retrace executable.
     std::uint64_t rounds = 24, inner = 10;
+    bool rolls_back = false;  ///< The group goes back when the cheater is convicted; else the records stand.
     std::uint64_t block_ms = 200;
     std::uint32_t validators = 0;   ///< 0: one node with the embedded engine; else nodes with CometBFT.
     std::uint64_t timeout_s = 300;  ///< The demo fails after this time.

@@ -7,6 +7,7 @@
 #include "market/params.hpp"
 #include "market/record.hpp"
 #include "market/reservations.hpp"
+#include "market/rollbacks.hpp"
 #include "market/types.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -17,7 +18,7 @@ namespace {
 using namespace market;
 using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
                                VerifierInfo, Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment,
-                               Member, RoundMasks, MemberMasks, TopUp, Reservation>;
+                               Member, RoundMasks, MemberMasks, TopUp, Reservation, Rollbacks, MemberAttempts>;
 
 /// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {

@@ -136,6 +136,16 @@ TEST_F(GroupReceipt, CountsTheSegmentsOfAllMembers) {
     EXPECT_EQ(checked->group->empty_rounds, 0u);
 }
 
+TEST_F(GroupReceipt, LeavesOutWhatARollbackHasUndone) {
+    contracts::store(state, keys::rollbacks(1), market::Rollbacks{{{0, 1, 1, false}}, 1, 5});
+    const auto facts = group_facts(state, 1);
+    ASSERT_TRUE(facts);
+    EXPECT_EQ(facts->rollbacks.size(), 1u);
+    EXPECT_TRUE(facts->unanswered.empty()) << "the convicted member's message is in the model no more";
+    EXPECT_EQ(facts->recorded(), 4u);
+    EXPECT_EQ(facts->verified(), 3u) << "the last segment of run 1 took that message in";
+}
+
 TEST_F(GroupReceipt, NamesTheMessagesOfAConvictedMember) {
     const auto facts = group_facts(state, 1);
     ASSERT_TRUE(facts);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "contracts/records/store.hpp"
+#include "contracts/records/views.hpp"
+#include "market/rollbacks.hpp"
 
 namespace retrace::node {
 namespace {
@@ -96,6 +98,17 @@ TEST_F(MemberStories, TellWhatARecordMadeOfAMessage) {
     EXPECT_TRUE(all.at(0).rounds.at(0).drawn);
     EXPECT_TRUE(all.at(1).rounds.at(0).paid.is_zero()) << "no record has it";
     EXPECT_FALSE(all.at(0).rounds.at(1).final);
+}
+
+TEST_F(MemberStories, SayWhichMessagesARollbackHasUndone) {
+    // Run 3 was lost while its message of round 0 was not final; round 1 was open, and ended with it.
+    contracts::store(state, keys::rollbacks(1), market::Rollbacks{{{3, 0, 1, true}}, 0, 5});
+    EXPECT_THAT(outcomes(3), ElementsAre("undone", "undone", "training"));
+    EXPECT_THAT(outcomes(0), ElementsAre("recorded", "undone", "training"));
+    auto run = contracts::views::run(state, 1, 0).value();
+    run.paid = run.finalised = 2;
+    contracts::store(state, keys::run(1, 0), run);
+    EXPECT_EQ(told().at(0).rounds.at(1).paid, ledger::U256(400)) << "what it sent in the round that was ended";
 }
 
 TEST_F(MemberStories, SayThatAMemberTrainedOnForALaterMessage) {

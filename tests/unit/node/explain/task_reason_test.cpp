@@ -243,6 +243,7 @@ TEST_F(Reasons, AreThoseOfEachPhaseOfARound) {
                                         std::pair{market::GroupPhase::training, TaskReason::group_training},
                                         std::pair{market::GroupPhase::spreading, TaskReason::group_fetching},
                                         std::pair{market::GroupPhase::revealing, TaskReason::group_revealing},
+                                        std::pair{market::GroupPhase::settling, TaskReason::group_settling},
                                         std::pair{market::GroupPhase::over, TaskReason::group_finishing}}) {
         group.phase = phase;
         contracts::store(state, keys::group(1), group);

@@ -73,6 +73,23 @@ TEST_F(GroupTask, NumbersThatTheMarketDoesNotTakeAreNamed) {
     terms.max_age = 1;
     EXPECT_EQ(group_spec_of(terms, plan).value().max_age, 1u);
     terms.max_age = 0;
+    terms.ahead = 1;
+    EXPECT_THAT(refusal(), HasSubstr("ahead is for a task with rollbacks"));
+    terms.rollbacks = 1;
+    EXPECT_THAT(refusal(), HasSubstr("rounds must be at least 4 times rollbacks times ahead, 4"));
+    terms.rounds = 8;
+    terms.ahead = 2;
+    EXPECT_THAT(refusal(), HasSubstr("ahead and absence_limit must together be at most keep_rounds"));
+    terms.keep_rounds = 10;
+    EXPECT_EQ(group_spec_of(terms, plan).value().ahead, 2u);
+    EXPECT_EQ(group_spec_of(terms, plan).value().rollbacks, 1u);
+    terms.ahead = 0;
+    EXPECT_THAT(refusal(), HasSubstr("ahead must be 1 or more"));
+    terms.ahead = 1;
+    terms.max_age = 1;
+    EXPECT_THAT(refusal(), HasSubstr("max_age must be 0 with rollbacks"));
+    terms.max_age = terms.rollbacks = 0;
+    terms.ahead = 0;
     terms.inner = 1;
     EXPECT_THAT(refusal(), HasSubstr("inner must be 2"));
 }
@@ -111,6 +128,27 @@ TEST_F(GroupTask, TermsSurviveTheFile) {
     EXPECT_EQ(loaded->group->max_age, 2u);
     EXPECT_EQ(group_spec_of(*loaded->group, plan).value().catch_up_max, 30u) << "the messages of six rounds";
     EXPECT_EQ(loaded->group->catch_up_max, std::nullopt);
+}
+
+TEST_F(GroupTask, AMemberLocksWhatItsLieWouldUndo) {
+    TaskFile task;
+    task.price_ceiling = ledger::U256(1'000);
+    EXPECT_TRUE(rollback_stake_of(task).is_zero());
+    task.group = terms;
+    EXPECT_TRUE(rollback_stake_of(task).is_zero());
+    task.group->rollbacks = 1;
+    task.group->ahead = 4;
+    EXPECT_EQ(rollback_stake_of(task), ledger::U256(20'000)) << "5/4 of 4 rounds of 4 others";
+    task.program = folder.path() / "program.rtp";
+    task.initialiser = folder.path() / "init.rtp";
+    task.data = folder.path() / "data";
+    task.steps = 6;
+    task.interval = 2;
+    ASSERT_TRUE(store_task_file(task, folder.path()));
+    const auto loaded = load_task_file(folder.path());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->group->rollbacks, 1u);
+    EXPECT_EQ(loaded->group->ahead, 4u);
 }
 
 TEST_F(GroupTask, APlanThatAllowsFewerStepsIsRefused) {
