@@ -132,36 +132,12 @@ void step_offloaded(const Job& job, const std::string& folder, std::uint64_t mem
     constexpr std::uint64_t kOther = 64 << 20;  // Stacks of three threads, programs, plans, buffers of one tensor.
     const rlimit limit{memory + kOther, memory + kOther};
     if (setrlimit(RLIMIT_DATA, &limit) != 0) std::perror("RLIMIT_DATA");
-    const auto create = [&](const kernels::Program& program) {
-        auto made = kernels::OffloadedExecutor::create(program, pool, {folder, memory});
-        if (!made) std::fprintf(stderr, "%s\n", made.error().message.c_str());
-        return made ? std::move(*made) : nullptr;
-    };
-    auto init = create(job.programs.init);
-    if (init == nullptr) return;
-    init->begin(0, {1, {}});
-    for (std::uint32_t s = 0; s < job.programs.init.states; ++s) {
-        const kernels::TensorRecord& record = job.programs.init.tensors[s];
-        init->put(s, kernels::zeros(record.dtype, record.dims));
-    }
-    init->advance();
-    // The memory of both at once would be too much; the state goes from one to the other through a file of its own.
-    std::unique_ptr<FILE, int (*)(FILE*)> between(std::tmpfile(), std::fclose);
-    for (std::uint32_t s = 0; s < job.programs.init.states; ++s) {
-        const Tensor tensor = init->tensor(s);
-        if (std::fwrite(tensor.data.data(), 1, tensor.data.size(), between.get()) != tensor.data.size()) return;
-    }
-    init.reset();
-    auto train = create(job.programs.train);
-    if (train == nullptr) return;
+    auto made = kernels::OffloadedExecutor::create(job.programs.train, pool, {folder, memory});
+    if (!made) return std::fprintf(stderr, "%s\n", made.error().message.c_str()), void();
+    const std::unique_ptr<kernels::OffloadedExecutor> train = std::move(*made);
+    if (const auto put = train->put_initialised(job.programs.init, 1); !put)
+        return std::fprintf(stderr, "%s\n", put.error().message.c_str()), void();
     train->begin(0, job.inputs());
-    std::rewind(between.get());
-    for (std::uint32_t s = 0; s < job.programs.train.states; ++s) {
-        const kernels::TensorRecord& record = job.programs.train.tensors[s];
-        Tensor tensor = kernels::zeros(record.dtype, record.dims);
-        if (std::fread(tensor.data.data(), 1, tensor.data.size(), between.get()) != tensor.data.size()) return;
-        train->put(s, tensor);
-    }
     serve(in, out, [&] {
         const double begin = now();
         train->advance();
