@@ -13,7 +13,7 @@ const closedOf = ({ spec, group }: Group) => (group.phase === "over" ? spec.roun
 
 export const tilesOfRounds = (spec: Spec, of: Group): [string, ComponentChildren, string][] => [
     ["rounds", `${count(closedOf(of))} / ${count(of.spec.rounds)}`, "are closed"],
-    ["members", `${count(of.members.filter(({ state }) => state === "running" || state === "assigned").length)} / ${count(spec.replicas)}`, `${count(of.spec.least)} to begin`],
+    ["members", `${count(of.members.filter(({ state }) => state !== "forfeited" && state !== "left").length)} / ${count(spec.replicas)}`, `${count(of.spec.least)} to begin`],
     ["steps", count(of.spec.stepsMax), "a round and member"],
     ["at most", <Coins of={spec.priceCeiling} />, "coins a round and member"],
     ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
