@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What went into a task's escrow and out of it, and what others lost because of it.
 import { useEffect, useState } from "preact/hooks";
-import { big, coins, count, hex, num, tame, words } from "../format";
+import { big, coins, hex, many, num, tame, words } from "../format";
 import { Address, BlockLink, Coins, Table } from "../parts";
 import type { Task, Tx } from "../records";
 import { node, type TaskEvent } from "../rpc";
@@ -29,7 +29,7 @@ export function entriesOf(task: Task, events: TaskEvent[]): Entry[] {
         if (event.event === "ReplicasWanted") add("in", "put into escrow for more replicas", requester);
         if (event.event === "TaskToppedUp") add("in", "put into escrow for a higher ceiling", requester);
         if (event.event === "MemberJoined") add("in", "put in for audits by a member", a.solver);
-        if (event.event === "SegmentsPaid") add("out", `${count(a.count)} segments of run ${num(a.run)}`, a.solver, a.amount);
+        if (event.event === "SegmentsPaid") add("out", `${many(a.count, "segment")} of run ${num(a.run)}`, a.solver, a.amount);
         if (event.event === "AuditPaid") add("out", `audit ${num(a.audit)}`, a.auditor, a.amount);
         if (event.event === "EscrowReturned") add("out", "escrow returned", a.requester, a.amount);
         if (event.event === "PlacePaid") add(String(a.party).toLowerCase() === requester ? "out" : "other", "burned for a place", a.party, a.amount);
