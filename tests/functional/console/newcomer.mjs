@@ -3,10 +3,12 @@
 // a task from the browser, and watches how its cheating solver is convicted. PROGRAM USER ARGUMENT... runs the installed
 // retrace in TREE as that user.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { ethers } from "ethers";
 import { addWallet } from "./wallet.mjs";
-import { go, openBrowser, openPage, picture, rpc, run, start, until, writeTable } from "./common.mjs";
+import { go, openBrowser, openPage, picture, program, rpc, run, start, until, writeTable } from "./common.mjs";
 
 const tree = process.argv[4];
 const port = "8545";
@@ -16,18 +18,11 @@ const say = (text) => console.log(`${((Date.now() - began) / 1000).toFixed(0)} s
 const folderOf = (user) => path.join(tree, "home", user);
 const inTree = (user, name) => path.join("/home", user, name);
 
-/// Compiles a task of six segments as the user; returns its folder as this process sees it.
+/// Compiles a task of six segments as the user, who changes none of its terms.
 async function compile(user, name) {
     writeTable(path.join(folderOf(user), "table.csv"));
     await run(user, "task", "compile", "mlp", "--data", inTree(user, "table.csv"), "-o", inTree(user, name), "--hidden", "16", "--batch", "16",
         "--steps", "120", "--checkpoint-every", "20", "--price-ceiling", "1", "--audit-percent", "100", "--auditors", "2", "--name", name);
-    const out = path.join(folderOf(user), name);
-    // The challenge windows of a task that takes an hour would be waited for.
-    const terms = path.join(out, "task.toml");
-    const text = fs.readFileSync(terms, "utf8");
-    assert.ok(text.includes("replay_blocks = 300"), text);
-    fs.writeFileSync(terms, text.replace("replay_blocks = 300", "replay_blocks = 50"));
-    return out;
 }
 
 const task = async (id) => (await rpc(url, "retrace_task", `0x${id.toString(16)}`)).task;
@@ -45,13 +40,30 @@ async function openMarket() {
             "--port", "0", "--threads", "1");
 }
 
+/// Quickstart in a terminal of the newcomer's, who writes the twelve words down, gives back the two that are asked for, and
+/// types a passphrase.
+function quickstart() {
+    const command = [program, "newcomer", "solver", "--quickstart", "--node", url, "--stake", "150"].join(" ");
+    const child = spawn("script", ["-qefc", command, "/dev/null"], { stdio: ["pipe", "pipe", "pipe"] });
+    process.on("exit", () => child.kill("SIGKILL"));
+    const solver = { child, out: "", err: "", words: [] };
+    let read = 0;
+    child.stderr.on("data", (text) => (solver.err += text));
+    child.stdout.on("data", (text) => {
+        solver.out += text;
+        const shown = /shown this once:\s+((?:[a-z]+ ){11}[a-z]+)\s/.exec(solver.out);
+        if (shown) solver.words = shown[1].split(" ");
+        const asked = /(word number (\d+)|passphrase[^:\n]*|the same again): $/.exec(solver.out.slice(read));
+        if (!asked) return;
+        read = solver.out.length;
+        child.stdin.write(`${asked[2] ? solver.words[Number(asked[2]) - 1] : "a passphrase"}\n`);
+    });
+    return solver;
+}
+
 /// The one command, and the first coins that it earns.
 async function earns(browser) {
-    fs.writeFileSync(path.join(folderOf("newcomer"), "passphrase"), "a passphrase\n", { mode: 0o600 });
-    const owner = fs.statSync(folderOf("newcomer"));
-    fs.chownSync(path.join(folderOf("newcomer"), "passphrase"), owner.uid, owner.gid);
-    const solver = start("newcomer", "solver", "--quickstart", "--node", url, "--words-file", inTree("newcomer", "words"),
-        "--passphrase-file", inTree("newcomer", "passphrase"), "--stake", "150");
+    const solver = quickstart();
     const said = () => solver.out + solver.err;
     await until(60, "quickstart", () => said().includes("step 5 of 5")).catch((error) => { throw new Error(`${error.message}: ${said()}`); });
     const link = /its own page, for you alone: (http:\S+)/.exec(said())[1];
@@ -75,24 +87,27 @@ async function earns(browser) {
     await picture(page, "newcomer-earns", { clip: { x: 0, y: 0, width: 1280, height: 860 } });
     await page.close();
     const address = fs.readFileSync(path.join(folderOf("newcomer"), ".retrace/solver/account"), "utf8").trim();
-    return { address, said };
+    return { address, said, words: solver.words.join(" ") };
 }
 
 const bonded = async (address) => BigInt((await rpc(url, "retrace_party", address)).stake.bonded);
 
 /// A program of the newcomer's disk, posted by the browser's wallet, in front of a solver that asks less and cheats.
-async function posts(browser, state) {
-    const compiled = await compile("newcomer", "mine");
+async function posts(browser, state, { words }) {
+    await compile("newcomer", "mine");
     const cheater = start("stranger", "solver", "--node", url, "--dev-account", "2", "--data-dir", inTree("stranger", "cheater"), "--port", "0",
         "--price", "0.3", "--stake", "150", "--threads", "1", "--cheat", "ulp");
     await until(60, "the cheater", () => cheater.err.includes("event=registered")).catch((error) => { throw new Error(`${error.message}: ${cheater.err}`); });
-    const wallet = await addWallet(browser, url, 8, state);
+    // The second account of the newcomer's own words, because a solver's own tasks are not for it; somebody pays coins to it.
+    const { address } = ethers.HDNodeWallet.fromPhrase(words, "", "m/44'/60'/0'/0/1");
+    await run("stranger", "wallet", "send", "--dev-account", "9", "--to", address, "--value", "100", "--node", url);
+    const wallet = await addWallet(browser, url, 1, state, words);
     const page = await openPage(browser, `${url}/`);
     await page.getByRole("button", { name: "Connect Test <b>wallet</b>" }).click();
     await page.locator(".wallet a").waitFor();
     await go(page, "#/post/", "Post a task");
     const panel = page.locator("section[aria-labelledby=p-a-new-program]");
-    await panel.locator("input[type=file]").setInputFiles(compiled);
+    await panel.locator("input[type=file]").setInputFiles(path.join(folderOf("newcomer"), "mine"));
     const send = panel.getByRole("button", { name: "Post the task" });
     await send.waitFor({ timeout: 30_000 });
     await picture(page, "newcomer-posts", { fullPage: true });
@@ -148,7 +163,7 @@ const browser = await openBrowser();
 const state = { chain: "0x1", known: false, refuse: false };
 await openMarket();
 const newcomer = await earns(browser);
-const posted = await posts(browser, state);
+const posted = await posts(browser, state, newcomer);
 await watches(posted, newcomer);
 posted.wallet.close();
 await browser.close();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What went into a task's escrow and out of it, and what others lost because of it.
 import { useEffect, useState } from "preact/hooks";
-import { big, coins, hex, many, num, tame, words } from "../format";
+import { big, coins, count, hex, many, num, tame, words } from "../format";
 import { Address, BlockLink, Coins, Table } from "../parts";
 import type { Task, Tx } from "../records";
 import { node, type TaskEvent } from "../rpc";
