@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import path from "node:path";
 import WebSocket, { WebSocketServer } from "ws";
-import { figure, folder, go, openBrowser, openPage, passesAxe, start, until } from "./common.mjs";
+import { figure, folder, go, openBrowser, openPage, passesAxe, run, start, until } from "./common.mjs";
 
 const kBytesMax = 300_000;
 
@@ -120,6 +120,25 @@ export async function aNodeThatSendsNonsenseBreaksNothing() {
     liar.close();
     await node.end();
     return `${kNonsense.length * pages.length} pages`;
+}
+
+/// Each answer comes after the next block, when the page has asked again.
+export async function aSlowLinkShowsWhatItBrings() {
+    const { url, node } = await startNode("slow", 0);
+    const browser = await openBrowser();
+    const page = await browser.newPage();
+    await page.routeWebSocket(/.*/, (socket) => {
+        const link = socket.connectToServer();
+        link.onMessage((text) => setTimeout(() => socket.send(text), 1500));
+    });
+    const receiver = "0x00000000000000000000000000000000000000ff";
+    await page.goto(`${url}/#/account/${receiver}`);
+    const balance = page.locator("dl.tiles div", { hasText: "balance" });
+    await balance.getByText("0", { exact: true }).waitFor({ timeout: 15_000 });
+    await run("wallet", "send", "--dev-account", "0", "--to", receiver, "--value", "1.25", "--node", url);
+    await balance.getByText("1.25").waitFor({ timeout: 15_000 });
+    await browser.close();
+    await node.end();
 }
 
 export async function noConsoleMeansNone() {

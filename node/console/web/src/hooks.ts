@@ -24,17 +24,26 @@ export function useQuery<T>(method: string | null, params: Json[], live?: Live):
     const [answer, setAnswer] = useState<{ key: string; data?: T; error: string }>({ key: "", error: "" });
     const [turn, setTurn] = useState(0);
     const reload = useCallback(() => setTurn((n) => n + 1), []);
+    // An answer that comes after the question was asked again is shown too: on a slow link all of them do.
+    const wanted = useRef({ key: "", since: 0 });
     useEffect(() => {
-        if (!key) return undefined;
-        let current = true;
+        wanted.current = { key, since: 0 };
+        return () => {
+            wanted.current = { key: "", since: 0 };
+        };
+    }, [key]);
+    useEffect(() => {
+        if (!key) return;
+        const isNewest = () => {
+            if (wanted.current.key !== key || wanted.current.since > turn) return false;
+            wanted.current.since = turn;
+            return true;
+        };
         const [name, args] = JSON.parse(key) as [string, Json[]];
         node.call<T>(name, args).then(
-            (data) => current && setAnswer({ key, data, error: "" }),
-            (error: Error) => current && setAnswer((old) => ({ ...(old.key === key ? old : {}), key, error: error.message })),
+            (data) => isNewest() && setAnswer({ key, data, error: "" }),
+            (error: Error) => isNewest() && setAnswer((old) => ({ ...(old.key === key ? old : {}), key, error: error.message })),
         );
-        return () => {
-            current = false;
-        };
     }, [key, turn]);
     const on = live === undefined ? "" : typeof live === "string" ? live : `task ${live.task}`;
     useEffect(() => {
