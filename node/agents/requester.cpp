@@ -231,14 +231,13 @@ std::string upload_failure(ChainReader& chain, std::uint64_t task, const std::st
            "): " + now->why + (now->remedy.empty() ? "" : "; " + now->remedy);
 }
 
-/// Asks for auctions that follow ones without winners. Returns why it could not; empty: it has.
-std::string ask_for_auctions(Submitter& submitter, const PostedTask& posted, const market::Params& params,
-                             std::uint32_t wanted) {
+/// Sends a call for auctions that follow ones without winners; nullopt: the chain allows none.
+std::optional<Result<Hash32>> ask_for_auctions(Submitter& submitter, const PostedTask& posted,
+                                               const market::Params& params, std::uint32_t wanted) {
     const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, params.rounds - 1));
-    if (more == 0) return {};
-    const auto done = submitter.execute("ask for auctions of task " + std::to_string(posted.id),
-                                        contracts::TopUpTask{posted.id, posted.spec.price_ceiling, more});
-    return done ? std::string() : done.error().message;
+    if (more == 0) return std::nullopt;
+    return submitter.send("ask for auctions of task " + std::to_string(posted.id),
+                          contracts::TopUpTask{posted.id, posted.spec.price_ceiling, more});
 }
 
 }  // namespace
@@ -272,9 +271,14 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
         if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
     }
     if (out.id == 0) return error("the task was posted without an event; is the node of another version?");
-    if (!task.group) out.one_auction = ask_for_auctions(submitter, out, *params, more_auctions);
+    // The call is waited for after the upload, for which an auction leaves little time.
+    const auto asked = task.group ? std::nullopt : ask_for_auctions(submitter, out, *params, more_auctions);
     if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded)
         return error(upload_failure(chain, out.id, uploaded.error().message));
+    if (asked) {
+        const auto done = *asked ? submitter.wait(**asked) : Result<TxOutcome>(error(asked->error().message));
+        if (!done) out.one_auction = done.error().message;
+    }
     return out;
 }
 

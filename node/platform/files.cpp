@@ -95,9 +95,10 @@ Status<Failure> check_disk(const fs::path& path, const DiskSpace& rest, std::uin
         return std::to_string(space.bytes >> 20) + " MiB and " +
                (space.inodes == UINT64_MAX ? "any number of" : std::to_string(space.inodes)) + " inodes";
     };
-    return failure(Fault::no_space, what + " of " + std::to_string(bytes) +
-                                        " bytes does not fit on the disk: " + text(free) + " are free, and " +
-                                        text(rest) + " have to stay free; make room on the disk of " + path.string());
+    const std::string refused = bytes == 0 ? "there is no room on the disk for " + what
+                                           : what + " of " + std::to_string(bytes) + " bytes does not fit on the disk";
+    return failure(Fault::no_space, refused + ": " + text(free) + " are free, and " + text(rest) +
+                                        " have to stay free; make room on the disk of " + path.string());
 }
 
 Status<Failure> make_directory(const fs::path& path) {

@@ -32,7 +32,7 @@ TEST_F(Scheduling, ATopUpSavesATaskThatNobodyBidsFor) {
     start({{Role::honest_solver, {"--price", "0.5", "--stake", "400000"}}}, {{"bid_blocks", 30}});
     if (HasFatalFailure()) return;
     const std::string task = with_short_replays(compile(kSmall + "0.1"));
-    ASSERT_FALSE(say("task submit " + task + requester() + store() + " --allow-unaudited").empty());
+    ASSERT_FALSE(say("task submit " + task + requester() + store() + " --allow-unaudited --auctions 1").empty());
     EXPECT_EQ(text(say("task top-up 1 --auctions 1" + requester()).at("escrow")), "0");
     const json::object raised = say("task top-up 1 --auctions 0 --ceiling 1" + requester());
     EXPECT_EQ(raised.at("auctions"), 1);

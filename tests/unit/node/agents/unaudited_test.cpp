@@ -118,7 +118,7 @@ TEST_F(Unaudited, ASolverDoesNotBidWhereItsDiskIsFull) {
     const U256 price = U256(100) * U256(kMilliCoin);
     EXPECT_EQ(lacks_room(folder.path(), {1, 0}), "");
     const std::string full = lacks_room(folder.path(), {std::uint64_t{1} << 62, 0});
-    EXPECT_THAT(full, testing::AllOf(HasSubstr("does not fit on the disk"),
+    EXPECT_THAT(full, testing::AllOf(HasSubstr("there is no room on the disk for new work: "),
                                      HasSubstr("make room on the disk of " + folder.path().string())));
     Bidding bidding({price, 0, {}}, folder.path() / "bids", self);
     bidding.set_lacking_room(full);
