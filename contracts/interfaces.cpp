@@ -113,6 +113,10 @@ std::string record_name() {
         return "MemberAttempt";
     else if constexpr (std::same_as<T, market::MemberAttempts>)
         return "MemberAttempts";
+    else if constexpr (std::same_as<T, market::Consent>)
+        return "Consent";
+    else if constexpr (std::same_as<T, contracts::AdmittedAccounts>)
+        return "AdmittedAccounts";
     else {
         static_assert(!market::Record<T>, "Solidity has no struct without a name");
         return "";

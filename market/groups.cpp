@@ -27,6 +27,10 @@ std::string_view slug(GroupPhase phase) noexcept {
     return "invalid";
 }
 
+std::uint64_t most_segments(const TaskSpec& spec, const GroupSpec* group) {
+    return group != nullptr && group->private_sets != 0 ? 2 * spec.segments() : spec.segments();
+}
+
 std::uint64_t longest_round(const GroupSpec& terms) {
     constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
     const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1;

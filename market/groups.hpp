@@ -17,6 +17,10 @@ inline constexpr std::size_t kPublicTensorsMax = 8;   ///< Tensors of a message.
 inline constexpr std::uint32_t kGroupRunsMax = 1024;  ///< Runs that a group ever has.
 inline constexpr std::uint32_t kRoundsMax = 1u << 20;
 inline constexpr std::uint32_t kKeepRoundsMax = 256;
+inline constexpr std::size_t kPrivateSetsMax = 4;   ///< Data sets that a member of a private group brings.
+inline constexpr std::size_t kAdmittedMax = 512;    ///< Accounts that the requester of a private group admits.
+inline constexpr std::size_t kConsentedMax = 16;    ///< Accounts to which one member consents as its auditors.
+inline constexpr std::size_t kNamedInCallMax = 64;  ///< Accounts that one call admits.
 
 /// A phase of the plan, as plan roots commit to it (kernels/plan/SPEC.md 1.2).
 struct PhaseRoot {
@@ -51,17 +55,18 @@ struct GroupSpec {
     std::uint32_t max_age = 0;        ///< A message may be of a base so many rounds before the one it is sent in.
     std::uint8_t rollbacks = 0;       ///< Most rollbacks after which a lost run's messages are undone; 0: they stand.
     std::uint32_t ahead = 0;  ///< With rollbacks: a round opens when all messages so many rounds before are final.
+    std::uint8_t private_sets = 0;    ///< Data sets that each member brings and nobody else has; 0: those of the task.
 
     bool operator==(const GroupSpec&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.rounds, g.steps_max, g.shared, g.public_tensors, g.phases, g.least, g.round_blocks,
                         g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds, g.catch_up_max,
-                        g.mask_bits, g.mask_blocks, g.max_age, g.rollbacks, g.ahead);
+                        g.mask_bits, g.mask_blocks, g.max_age, g.rollbacks, g.ahead, g.private_sets);
     }
     static Names names() {
         return {"rounds",      "stepsMax",    "shared",      "publicTensors", "phases",       "least",
                 "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks",  "absenceLimit", "keepRounds",
-                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge",        "rollbacks",    "ahead"};
+                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge",        "rollbacks",    "ahead", "privateSets"};
     }
 };
 
@@ -169,11 +174,24 @@ struct Member {
     std::uint32_t last_round = 0;  ///< The last of them; valid if `messages` is not 0.
     std::uint32_t absent = 0;      ///< Grows by one with each round without its message, falls by one with each.
     bool leaving = false;          ///< It commits nothing more, and ends when all of its segments are finalised.
+    std::vector<Hash32> data;      ///< In a private group, roots of the data sets that it brings, once they are fixed,
+    std::vector<Hash32> start;     ///< and of the shared tensors of its state 0, once that is open.
     bool operator==(const Member&) const = default;
     static auto tie(auto& m) {
-        return std::tie(m.base, m.entered, m.anchor, m.messages, m.last_round, m.absent, m.leaving);
+        return std::tie(m.base, m.entered, m.anchor, m.messages, m.last_round, m.absent, m.leaving, m.data, m.start);
     }
-    static Names names() { return {"base", "entered", "anchor", "messages", "lastRound", "absent", "leaving"}; }
+    static Names names() {
+        return {"base", "entered", "anchor", "messages", "lastRound", "absent", "leaving", "data", "start"};
+    }
+};
+
+/// To whom a member of a private group consents as auditors of its own data.
+struct Consent {
+    std::vector<ledger::Address> named;     ///< By the member, ascending,
+    std::vector<ledger::Address> accepted;  ///< and those of them that hold its data, ascending.
+    bool operator==(const Consent&) const = default;
+    static auto tie(auto& c) { return std::tie(c.named, c.accepted); }
+    static Names names() { return {"named", "accepted"}; }
 };
 
 /// What the index of a report names, if the report is about a message (ReportKind::message).
@@ -195,6 +213,10 @@ Hash32 shared_digest(const std::vector<Hash32>& roots);
 U256 join_fee(const Params& params, const TaskSpec& spec, std::uint64_t index);
 /// Pay of a segment with `steps` of at most `steps_max` inner steps: price · steps / steps_max, rounded down.
 U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max);
+
+/// Most segments of a run: those of the spec, and in a private group twice as many, since a member takes in records and
+/// trains in segments of their own (contracts 21.13.4).
+std::uint64_t most_segments(const TaskSpec& spec, const GroupSpec* group);
 
 /// Most blocks that a round takes of which nothing is doubled (contracts 21.10.21).
 std::uint64_t longest_round(const GroupSpec& terms);

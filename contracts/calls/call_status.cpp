@@ -184,6 +184,13 @@ constexpr Words kWords[] = {
      "a share does not fit the dealer's commitments, or a complaint is about shares that fit"},
     {mask_wrong_proof, "mask_wrong_proof",
      "the proof of a complaint, or that the keys are the sender's own in this round, does not hold"},
+    {not_private, "not_private", "the members of this group train on the task's data, not on data of their own"},
+    {not_admitted, "not_admitted", "the requester of this private group has not admitted the account"},
+    {wrong_accounts, "wrong_accounts",
+     "a list of accounts is ascending, names nobody twice, and is neither empty nor longer than the call allows"},
+    {wrong_data, "wrong_data", "a member brings as many data sets as the group's terms say, each with its root"},
+    {data_missing, "data_missing", "a member of a private group commits to its data before its first state"},
+    {no_consent, "no_consent", "only accounts that have the member's data by its consent can do this"},
 };
 
 const Words* words_of(CallStatus status) noexcept {

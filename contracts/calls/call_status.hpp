@@ -172,6 +172,13 @@ enum class CallStatus : std::uint16_t {
     mask_same_key = 522,
     mask_wrong_share = 523,
     mask_wrong_proof = 524,
+
+    not_private = 540,
+    not_admitted = 541,
+    wrong_accounts = 542,
+    wrong_data = 543,
+    data_missing = 544,
+    no_consent = 545,
 };
 
 std::string_view slug(CallStatus status) noexcept;

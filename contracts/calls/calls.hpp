@@ -496,6 +496,7 @@ using AnyCall =
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
                  OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack, Reserve,
-                 AcceptReservation, BeginReserved, WithdrawReservation, ComplainOfShare>;
+                 AcceptReservation, BeginReserved, WithdrawReservation, ComplainOfShare, AdmitMembers, CommitData,
+                 GiveConsent, AcceptConsent>;
 
 }  // namespace retrace::contracts

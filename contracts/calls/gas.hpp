@@ -31,6 +31,7 @@ inline constexpr std::uint64_t kCheckpointItems = 5;
 inline constexpr std::uint64_t kGasKeyProofs = 60'000;   ///< A signature and a VRF proof.
 inline constexpr std::uint64_t kGasMaskShare = 200'000;  ///< A look at one dealt share.
 inline constexpr std::uint64_t kGasMaskProof = 80'000;   ///< That a member knows the secrets of its four mask keys.
+inline constexpr std::uint64_t kGasNamed = 20'000;       ///< An account in a list that a call writes.
 /// The records of up to 200 candidates are read to find a place.
 inline constexpr std::uint64_t kGasPlace = 400'000;
 
@@ -117,6 +118,14 @@ inline std::uint64_t extra_gas(const Unmask& call) {
 inline std::uint64_t extra_gas(const ComplainOfShare&) {
     return 2 * kGasScheduledItem + kGasMaskProof + 2 * kGasMaskShare;
 }
+
+inline std::uint64_t extra_gas(const AdmitMembers& call) {
+    return kGasNamed * std::min(call.accounts.size(), market::kNamedInCallMax);
+}
+inline std::uint64_t extra_gas(const GiveConsent& call) {
+    return kGasNamed * std::min(call.accounts.size(), market::kConsentedMax);
+}
+inline std::uint64_t extra_gas(const AcceptConsent&) { return kGasNamed; }
 
 template <class Call>
 std::uint64_t gas_of(const Call& call, std::size_t calldata_bytes) {

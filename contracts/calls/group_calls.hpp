@@ -121,6 +121,48 @@ struct Unmask {
     std::uint32_t run = 0, round = 0;
     Bytes shares;
 };
+/// The requester of a private group lets these accounts bid and join: ascending, at most market::kNamedInCallMax.
+struct AdmitMembers {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "admitMembers";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "accounts"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.accounts); }
+    std::uint64_t task = 0;
+    std::vector<Address> accounts;
+};
+/// Fixes the roots of the data sets on which the member of a private group trains, before its first state.
+struct CommitData {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "commitData";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "data"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.data); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::vector<Hash32> data;
+};
+/// A member of a private group names accounts, ascending, that may audit its segments with inner steps.
+struct GiveConsent {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "consent";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "accounts"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.accounts); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::vector<Address> accounts;
+};
+/// An account that a member named states that it has the member's data, and from then on is drawn.
+struct AcceptConsent {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "acceptConsent";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
 /// Takes a free seat. The member begins at the base of state `index` of run `anchor`, which is finalised, with the
 /// shared tensors of that state. Locks the stake floor. msg.value is market::join_fee.
 struct JoinTask {

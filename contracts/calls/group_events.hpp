@@ -102,5 +102,48 @@ struct UndoneRepaid {
     Address requester;
     U256 amount;
 };
+/// Accounts that may take part in a private group.
+struct MembersAdmitted {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "MembersAdmitted";
+    static constexpr std::size_t kIndexed = 1;
+    static Names names() { return {"task", "accounts"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.accounts); }
+    std::uint64_t task = 0;
+    std::vector<Address> accounts;
+};
+/// The data sets of a member of a private group are fixed.
+struct DataCommitted {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "DataCommitted";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "run", "data"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.data); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::vector<Hash32> data;
+};
+/// A member of a private group consents to auditors.
+struct ConsentGiven {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "ConsentGiven";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "run", "accounts"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.accounts); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::vector<Address> accounts;
+};
+/// One of them has the member's data.
+struct ConsentAccepted {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "ConsentAccepted";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "run", "auditor"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.auditor); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Address auditor;
+};
 
 }  // namespace retrace::contracts

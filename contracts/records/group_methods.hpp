@@ -71,6 +71,29 @@ struct ReadMemberMasks {
     std::uint32_t round = 0;
     std::uint32_t run = 0;
 };
+/// Accounts that may take part in a private group.
+struct AdmittedAccounts {
+    std::vector<Address> accounts;
+    static auto tie(auto& a) { return std::tie(a.accounts); }
+    static Names names() { return {"accounts"}; }
+};
+struct ReadAdmitted {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "admittedOf";
+    using Answer = AdmittedAccounts;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+struct ReadConsent {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "consentOf";
+    using Answer = market::Consent;
+    static Names names() { return {"task", "run"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
 struct ReadMember {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "memberOf";

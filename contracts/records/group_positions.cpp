@@ -11,7 +11,10 @@ std::optional<verifier::MemberTerms> terms_of(const StateView& view, std::uint64
     const auto spec = views::spec(view, task);
     const auto group = views::group_spec(view, task);
     if (!spec || !group) return std::nullopt;
-    return verifier::MemberTerms{plan_of(*group), spec->seed, run, spec->data_roots};
+    if (group->private_sets == 0) return verifier::MemberTerms{plan_of(*group), spec->seed, run, spec->data_roots};
+    const auto member = views::member(view, task, run);
+    if (!member) return std::nullopt;
+    return verifier::MemberTerms{plan_of(*group), spec->seed, run, member->data};  // 21.13.3
 }
 
 std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::uint64_t task, std::uint8_t attempt,

@@ -71,6 +71,32 @@ std::optional<market::MemberSegment> member_segment(const StateView& view, std::
                                                     std::uint64_t index) {
     return load<market::MemberSegment>(view, keys::member_segment(task, run, index));
 }
+std::vector<ledger::Address> admitted(const StateView& view, std::uint64_t task) {
+    return list<ledger::Address>(view, keys::admitted(task));
+}
+bool may_take_part(const StateView& view, std::uint64_t task, const ledger::Address& account) {
+    const auto terms = group_spec(view, task);
+    if (!terms || terms->private_sets == 0) return true;
+    const auto accounts = admitted(view, task);
+    return std::binary_search(accounts.begin(), accounts.end(), account);
+}
+bool has_data(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    const auto terms = group_spec(view, task);
+    return !terms || terms->private_sets == 0 || !member(view, task, run)->data.empty();
+}
+market::Consent consent(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return load<market::Consent>(view, keys::consent(task, run)).value_or(market::Consent{});
+}
+bool is_private(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+    const auto terms = group_spec(view, task);
+    if (!terms || terms->private_sets == 0) return false;
+    const auto known = member_segment(view, task, run, segment);
+    return known && known->steps != 0;
+}
+bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, const ledger::Address& party) {
+    const auto accepted = consent(view, task, run).accepted;
+    return std::binary_search(accepted.begin(), accepted.end(), party);
+}
 bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run) {
     if (last_message != record.index) return false;
     return std::none_of(record.entries.begin(), record.entries.end(),

@@ -39,6 +39,20 @@ std::optional<market::Member> member(const StateView& view, std::uint64_t task, 
 std::optional<market::MemberSegment> member_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                     std::uint64_t index);
 
+/// Accounts that the requester of a private group has admitted, ascending.
+std::vector<ledger::Address> admitted(const StateView& view, std::uint64_t task);
+/// 21.13.2: whether the account may have a seat as far as admission goes: everybody, but in a private group.
+bool may_take_part(const StateView& view, std::uint64_t task, const ledger::Address& account);
+/// 21.13.3: whether the data of the run are fixed: of a member of a private group once it has committed to them.
+bool has_data(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// Nobody, until the member names somebody.
+market::Consent consent(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// 21.13: whether the segment has inner steps on data that nobody else has. So has none without inner steps: everybody can
+/// replay it.
+bool is_private(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
+/// Whether the account holds the member's data by its consent.
+bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, const ledger::Address& party);
+
 /// Whether the run's last message was sent in this round and is not in its record.
 bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run);
 /// 21.5: returns the base at which the next segment of a member begins: that of its newest one, and of its first state

@@ -127,6 +127,8 @@ Key round_message(std::uint64_t task, std::uint32_t round, std::uint32_t run);
 Key holding(std::uint64_t task, std::uint32_t round, std::uint32_t run);
 Key round_masks(std::uint64_t task, std::uint32_t round);
 Key member_masks(std::uint64_t task, std::uint32_t round, std::uint32_t run);
+Key admitted(std::uint64_t task);                    ///< Accounts that may take part in a private group (21.13).
+Key consent(std::uint64_t task, std::uint32_t run);  ///< market::Consent
 Key shared_openings(std::uint64_t task, std::uint32_t base);  ///< Opened ends of segments with this base (21.8).
 Key rollbacks(std::uint64_t task);
 Key member_attempts(std::uint64_t task, std::uint32_t run);

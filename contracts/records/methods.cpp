@@ -79,6 +79,14 @@ auto read(const ReadRoundMasks& call, const StateView& view) { return views::rou
 auto read(const ReadMemberMasks& call, const StateView& view) {
     return views::member_masks(view, call.task, call.round, call.run);
 }
+std::optional<AdmittedAccounts> read(const ReadAdmitted& call, const StateView& view) {
+    if (!views::group(view, call.task)) return std::nullopt;
+    return AdmittedAccounts{views::admitted(view, call.task)};
+}
+std::optional<market::Consent> read(const ReadConsent& call, const StateView& view) {
+    if (!views::member(view, call.task, call.run)) return std::nullopt;
+    return views::consent(view, call.task, call.run);
+}
 auto read(const ReadMember& call, const StateView& view) { return views::member(view, call.task, call.run); }
 auto read(const ReadMemberSegment& call, const StateView& view) {
     return views::member_segment(view, call.task, call.run, call.index);
@@ -97,7 +105,7 @@ CallStatus unknown_of_group() {
     if constexpr (
         requires(Read r) { r.task; } && !requires(Read r) { r.run; } && !requires(Read r) { r.round; })
         return CallStatus::not_group;
-    if constexpr (std::same_as<Read, ReadMember> || std::same_as<Read, ReadMemberAttempts>)
+    if constexpr (std::same_as<Read, ReadMember> || std::same_as<Read, ReadConsent> || std::same_as<Read, ReadMemberAttempts>)
         return CallStatus::unknown_run;
     if constexpr (std::same_as<Read, ReadMemberSegment>) return CallStatus::not_committed;
     return CallStatus::unknown_round;

@@ -261,7 +261,7 @@ using AnyRead =
                  ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
                  ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
                  ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp, ReadReservation, ReadReservedSpec,
-                 ReadRollbacks, ReadMemberAttempts>;
+                 ReadRollbacks, ReadMemberAttempts, ReadAdmitted, ReadConsent>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/audits/members.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/standing.hpp"
 #include "market/draw.hpp"
 #include "market/escrow.hpp"
@@ -42,13 +43,16 @@ bool is_in(const std::vector<Address>& list, const Address& party) {
 
 Pool pool_of(const Effects& fx, const market::Audit& audit) {
     const std::vector<Address> barred = barred_from(fx, audit);
+    const bool is_private = views::is_private(fx.state, audit.task, audit.run, audit.segment);
+    const auto consented =
+        is_private ? views::consent(fx.state, audit.task, audit.run).accepted : std::vector<Address>{};
     Pool pool;
     visit_members(fx, [&](const Member& member) {
         const bool free = member.readiness == Readiness::free;
         if (member.readiness == Readiness::none) return false;
         pool.members.all += member.weight;
         if (free) pool.members.free += member.weight;
-        if (is_in(barred, member.party)) return false;
+        if (is_in(barred, member.party) || (is_private && !is_in(consented, member.party))) return false;  // 21.13.6
         pool.own.all += member.weight;
         ++pool.own_members;
         if (!free) return false;
@@ -150,6 +154,8 @@ DrawResult fill_seats(Effects& fx, market::Audit& audit) {
     if (pool.own.all.is_zero()) return DrawResult::nobody;
     // 14.2.3: a draw among few free members could be steered by keeping the others busy.
     if (pool.own.too_busy()) {
+        // 21.13.7: the member chose them, and the group does not wait for them.
+        if (views::is_private(fx.state, audit.task, audit.run, audit.segment)) return DrawResult::nobody;
         if (pool.members.too_busy()) return DrawResult::busy;
         return released_weight(fx, audit) > pool.own.all ? DrawResult::exhausted : DrawResult::own_busy;
     }
@@ -185,6 +191,8 @@ void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 
 void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     seat.paid = true;
+    // 21.13.8: they may be the member's own, so nobody pays them here, and no match of theirs is a standing.
+    if (views::is_private(fx.state, audit.task, audit.run, audit.segment)) return;
     const U256 fee = pay_audit_fee(fx, audit.task, seat.auditor);
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (seat.state == market::SeatState::matched && run.state != market::RunState::forfeited)

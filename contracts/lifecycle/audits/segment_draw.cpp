@@ -28,7 +28,11 @@ bool draws_for_group(const Effects& fx, const market::Run& run, const market::Se
 bool is_audited(const Effects& fx, const market::Run& run, const market::Segment& segment, std::uint64_t index) {
     if (draws_for_group(fx, run, segment, index)) return is_contradicted(fx.state, run, index);
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
-    if (segment.audits != 0) return true;       // another round
+    if (segment.audits != 0) return true;  // another round
+    // 21.13.6: nobody else has its data.
+    if (views::is_private(fx.state, run.task, run.index, index) &&
+        views::consent(fx.state, run.task, run.index).accepted.empty())
+        return false;
     if (index == run.first_state) return true;  // 14.1: always
     if (index + 2 == run.next_state && views::is_given_back(fx.state, run.task, run.index)) return true;
     const auto terms = views::group_spec(fx.state, run.task);
@@ -49,7 +53,10 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     if (enough_members(fx, audit)) note_members(fx, audit);
     add_to_list(fx.state, keys::run_audits(run.task, run.index), audit.id);
     // One for a contradiction is the first of its run to be finalised, and so waits for no fees.
-    if (segment.audits == 0 && !draws_for_group(fx, run, segment, index)) count_audited(fx, run, index);
+    // 21.13.8: nor does one of private data, which has no fees.
+    if (segment.audits == 0 && !draws_for_group(fx, run, segment, index) &&
+        !views::is_private(fx.state, run.task, run.index, index))
+        count_audited(fx, run, index);
     segment.state = SegmentState::auditing;
     segment.audit = audit.id;
     ++segment.audits;

@@ -198,6 +198,8 @@ bool is_settled_in_group(const StateView& view, const market::Run& run, std::uin
     const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
     // Whether the message was recorded decides on the pay.
     if (record.steps != 0 && record.base + record.age >= group_of(view, run.task).round) return false;
+    // 21.13.5: its shared tensors are those of its start, which is settled before it.
+    if (views::is_private(view, run.task, run.index, segment)) return true;
     const Openings openings = openings_like(view, run, segment, record);
     return !openings.contradicted || is_decided(view, run, segment, openings.alike);
 }
@@ -215,7 +217,7 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
 
 bool is_contradicted(const StateView& view, const market::Run& run, std::uint64_t segment) {
     const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
-    if (record.shared.empty()) return false;
+    if (record.shared.empty() || views::is_private(view, run.task, run.index, segment)) return false;
     const Openings openings = openings_like(view, run, segment, record);
     return openings.contradicted && !is_decided(view, run, segment, openings.alike);
 }
@@ -243,6 +245,7 @@ void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before) {
         schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, run.task, 0);
     for (std::uint64_t i = before; i < run.finalised; ++i) {
         const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(run.task, run.index, i));
+        if (views::is_private(fx.state, run.task, run.index, i)) continue;
         if (openings_like(fx.state, run, i, record).contradicted) return wake_members(fx, run.task);
     }
 }

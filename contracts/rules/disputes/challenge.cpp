@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/disputes/rules.hpp"
 #include "market/escrow.hpp"
 
@@ -74,6 +75,9 @@ CallStatus admit(const ChallengeSegment& call, const TxContext& context, const S
     const CallStatus status =
         admit_challenge(view, context, market::DisputeKind::challenge, call.task, call.run, call.segment);
     if (status != CallStatus::ok) return status;  // 15.1.2
+    if (views::is_private(view, call.task, call.run, call.segment) &&
+        !views::has_consent(view, call.task, call.run, context.sender))
+        return CallStatus::no_consent;  // 21.13.9
     if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
         return CallStatus::not_opened;                                                                  // 15.1.4
     if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return CallStatus::same_root;  // 15.1.3

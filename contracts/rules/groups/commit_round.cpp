@@ -22,10 +22,15 @@ CallStatus admit_base(const CommitRound& call, const StateView& view, const mark
     if (call.steps != 0 && group.round - call.base > terms.max_age) return CallStatus::wrong_base;  // 21.5.10
     const std::uint32_t from = begin_of_segment(view, call.task, call.run, call.base, call.steps);
     const std::uint32_t last_base = views::start_of_member(view, call.task, call.run).base;
-    const bool no_segment_has_it = call.base > last_base || (call.base == last_base && run.next_state == 1);
+    // 21.13.4: in a private group a segment trains from the base that the one before it has taken in.
+    const bool may_train_next = terms.private_sets != 0 && call.base == last_base && run.next_state > 1 &&
+                                !views::is_private(view, call.task, call.run, run.next_state - 2);
+    const bool no_segment_has_it =
+        call.base > last_base || (call.base == last_base && run.next_state == 1) || may_train_next;
     const bool trains_only = call.base == from && no_segment_has_it && call.steps != 0;
-    if (call.base <= from && !trains_only) return CallStatus::wrong_base;     // 21.5.11
-    if (call.base - from > terms.keep_rounds) return CallStatus::wrong_base;  // 21.5.12
+    if (call.base <= from && !trains_only) return CallStatus::wrong_base;                                // 21.5.11
+    if (terms.private_sets != 0 && call.steps != 0 && call.base != from) return CallStatus::wrong_base;  // 21.13.4
+    if (call.base - from > terms.keep_rounds) return CallStatus::wrong_base;                             // 21.5.12
     return CallStatus::ok;
 }
 

@@ -46,6 +46,7 @@ CallStatus admit_solver(const JoinTask& call, const TxContext& context, const St
     if (task.requester == context.sender) return CallStatus::own_task;  // 21.10.5
     const auto& out = task.excluded;
     if (std::find(out.begin(), out.end(), context.sender) != out.end()) return CallStatus::excluded;  // 21.10.6
+    if (!views::may_take_part(view, call.task, context.sender)) return CallStatus::not_admitted;      // 21.13.2
     const auto solver = views::solver(view, context.sender);
     if (!solver) return CallStatus::not_registered;  // 21.10.7
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));

@@ -48,6 +48,25 @@ bool shows_message(const StateView& view, const OpenMember& call, const verifier
                       shown.leaves.end());
 }
 
+/// 21.13.5: the shared tensors of a member's state `index`, as far as an opening has shown them.
+std::vector<Hash32> shown_before(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (index == 0) return views::member(view, task, run)->start;
+    const auto segment = views::member_segment(view, task, run, index - 1);
+    return segment ? segment->shared : std::vector<Hash32>{};
+}
+
+/// 21.13.5: whether inner steps on private data have left the shared tensors as they were, so that these follow from what
+/// everybody can replay. Of two states the one that is opened later is compared with the other.
+bool keeps_shared(const StateView& view, const OpenMember& call, const std::vector<Hash32>& shared) {
+    const auto differs = [&](std::uint64_t other) {
+        const auto seen = shown_before(view, call.task, call.run, other);
+        return !seen.empty() && seen != shared;
+    };
+    if (call.index > 0 && views::is_private(view, call.task, call.run, call.index - 1) && differs(call.index - 1))
+        return false;
+    return !views::is_private(view, call.task, call.run, call.index) || !differs(call.index + 1);
+}
+
 }  // namespace
 
 CallStatus check(const OpenMember& call) {
@@ -67,17 +86,24 @@ CallStatus admit(const OpenMember& call, const TxContext& context, const StateVi
     const auto shown = verifier::decode_public_leaves(call.leaves).value();
     const auto segment = segment_before(view, call);
     if (!shows_state(view, call, shown, *terms, shown_tensors(*terms, segment)))
-        return CallStatus::wrong_leaves;                                                      // 21.8.6
-    if (!shows_message(view, call, shown, *terms, segment)) return CallStatus::wrong_leaves;  // 21.8.7
+        return CallStatus::wrong_leaves;                                                       // 21.8.6
+    if (!shows_message(view, call, shown, *terms, segment)) return CallStatus::wrong_leaves;   // 21.8.7
+    if (!keeps_shared(view, call, shared_of(shown, *terms))) return CallStatus::wrong_leaves;  // 21.13.5
     return CallStatus::ok;
 }
 
 void apply(const OpenMember& call, const TxContext&, Effects& fx) {
     const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(call.task));
+    const auto shared = shared_of(verifier::decode_public_leaves(call.leaves).value(), terms);
     if (auto segment = segment_before(fx.state, call)) {
-        segment->shared = shared_of(verifier::decode_public_leaves(call.leaves).value(), terms);
+        segment->shared = shared;
         store(fx.state, keys::member_segment(call.task, call.run, call.index - 1), *segment);
-        note_shared(fx, call.task, {call.run, call.index - 1, market::shared_digest(segment->shared)}, segment->base);
+        if (!views::is_private(fx.state, call.task, call.run, call.index - 1))
+            note_shared(fx, call.task, {call.run, call.index - 1, market::shared_digest(shared)}, segment->base);
+    } else if (terms.private_sets != 0) {
+        auto member = must_load<market::Member>(fx.state, keys::member(call.task, call.run));
+        member.start = shared;
+        store(fx.state, keys::member(call.task, call.run), member);
     }
     if (open_state(fx, call.task, call.run, call.index, call.salt, call.root))
         wake_openings(fx, call.task, call.run, call.index);

@@ -65,6 +65,15 @@ bool are_rollbacks_in_range(const GroupSpec& group, const TaskSpec& spec) {
            group.rounds >= std::uint32_t{4} * group.rollbacks * group.ahead;
 }
 
+/// 21.13.1: nobody has the members' data, so the task has none, and is paid for what nobody audits. A member has two
+/// segments for each base.
+bool is_private_in_range(const GroupSpec& group, const TaskSpec& spec) {
+    if (group.private_sets == 0) return true;
+    if (group.rollbacks != 0) return false;  // Segments that train take in no record, so they could not go back.
+    return group.private_sets <= market::kPrivateSetsMax && spec.data_roots.empty() && spec.allow_unaudited &&
+           2 * spec.steps <= market::kSegmentsMax;
+}
+
 /// 20.4.3: as many blocks as one party may have turns in a row, so that it leaves nobody's keys or shares out of a step;
 /// 0 on a chain without validators.
 std::uint64_t longest_turn(const StateView& view) {
@@ -106,6 +115,7 @@ CallStatus check(const PostGroup& call) {
         return CallStatus::group_terms_out_of_range;                                         // 21.2.5
     if (!are_masks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;       // 21.11.1
     if (!are_rollbacks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;   // 21.14.1
+    if (!is_private_in_range(group, spec)) return CallStatus::group_terms_out_of_range;      // 21.13.1
     if (!are_tensors_legal(group) || !are_phases_legal(group)) return CallStatus::bad_plan;  // 21.2.6
     if (plan_of(group).root() != spec.program_root) return CallStatus::bad_plan;             // 21.2.7
     if (group.phases.front().program_root != spec.init_root) return CallStatus::bad_plan;    // 21.2.8

@@ -50,4 +50,20 @@ CallStatus check(const LeaveTask& call);
 CallStatus admit(const LeaveTask& call, const TxContext& context, const StateView& view);
 void apply(const LeaveTask& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const AdmitMembers& call);
+CallStatus admit(const AdmitMembers& call, const TxContext& context, const StateView& view);
+void apply(const AdmitMembers& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const CommitData& call);
+CallStatus admit(const CommitData& call, const TxContext& context, const StateView& view);
+void apply(const CommitData& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const GiveConsent& call);
+CallStatus admit(const GiveConsent& call, const TxContext& context, const StateView& view);
+void apply(const GiveConsent& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const AcceptConsent& call);
+CallStatus admit(const AcceptConsent& call, const TxContext& context, const StateView& view);
+void apply(const AcceptConsent& call, const TxContext& context, Effects& fx);
+
 }  // namespace retrace::contracts

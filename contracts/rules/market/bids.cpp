@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/rollback_views.hpp"
@@ -25,6 +26,7 @@ CallStatus admit(const CommitBid& call, const TxContext& context, const StateVie
     if (task->requester == context.sender) return CallStatus::own_task;  // 12.3.5
     const auto& out = task->excluded;
     if (std::find(out.begin(), out.end(), context.sender) != out.end()) return CallStatus::excluded;  // 12.3.6
+    if (!views::may_take_part(view, call.task, context.sender)) return CallStatus::not_admitted;      // 21.13.2
     const auto solver = views::solver(view, context.sender);
     if (!solver) return CallStatus::not_registered;  // 12.3.7
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));

@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/market/rules.hpp"
 
 namespace retrace::contracts {
@@ -19,8 +20,9 @@ CallStatus admit(const CommitCheckpoint& call, const TxContext& context, const S
     if (call.index != run.next_state) return CallStatus::wrong_index;                       // 13.8.3
     if (call.index > 0 && views::is_group(view, call.task)) return CallStatus::group_task;  // 13.8.13
     if (call.index > must_load<TaskSpec>(view, keys::spec(call.task)).segments())
-        return CallStatus::wrong_index;                                                       // 13.8.4
-    if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;  // 13.8.5
+        return CallStatus::wrong_index;                                                                   // 13.8.4
+    if (call.index == 0 && !views::has_data(view, call.task, call.run)) return CallStatus::data_missing;  // 21.13.3
+    if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;              // 13.8.5
     if (run.unaudited_since != 0 && context.height >= run.unaudited_since + context.params.unaudited_blocks)
         return CallStatus::too_many_open;                                              // 13.8.12
     if (views::is_given_back(view, call.task, call.run)) return CallStatus::too_late;  // 13.8.14

@@ -65,6 +65,10 @@ protected:
         spec.interval = 1;
         spec.replicas = members;
         spec.audit_bp = 1'000;
+        if (group.private_sets != 0) {
+            spec.data_roots.clear();
+            spec.allow_unaudited = true;
+        }
         return spec;
     }
     CallStatus post_group(const TaskSpec& spec, const market::GroupSpec& group) {
