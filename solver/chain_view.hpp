@@ -26,6 +26,7 @@ struct TaskTerms {
     std::uint64_t program_bytes = 0;
     Hash32 init_root;  ///< Program root of the seeded initialiser; zero when initial_state_root is given.
     Hash32 initial_state_root;
+    /// In a private group those of the member that the view is about, if this party has them; else none.
     std::vector<Hash32> data_roots;
     Schedule schedule;
     std::uint64_t seed = 0;
@@ -132,6 +133,12 @@ struct Opening {
     std::uint64_t index = 0;
     Hash32 salt, root;
 };
+/// Fixes the data sets on which a member of a private group trains.
+struct CommitData {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::vector<Hash32> data;
+};
 /// openSegment: reveals the start of segment opening.index.
 struct OpenSegment {
     std::uint64_t task = 0;
@@ -214,6 +221,6 @@ struct ProveCapability {
 };
 using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
                                 OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
-                                RevealHoldings, OpenMember, AnswerCapability, ProveCapability>;
+                                RevealHoldings, OpenMember, AnswerCapability, ProveCapability, CommitData>;
 
 }  // namespace retrace::solver

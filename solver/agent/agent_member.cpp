@@ -56,6 +56,10 @@ bool SolverAgent::is_away(const RunView& run) const {
 // --- Moves.
 
 void SolverAgent::play_member(const RunView& run, std::uint64_t height, Output& out) {
+    const RunRecord& record = record_of(run);
+    const bool has_data = record.prepared && !record.prepared->problem && !run.terms.data_roots.empty();
+    if (run.member->may_commit_data && has_data && due("data", run.terms.id, run.run, 0, height))
+        out.moves.emplace_back(CommitData{run.terms.id, run.run, run.terms.data_roots});
     if (run.next_state == 0 && run.may_commit) {
         const auto opening = opening_of(run, 0);
         if (opening && due("commit", run.terms.id, run.run, 0, height))
@@ -381,7 +385,8 @@ Answered SolverAgent::answer_as_member(const RunView& run, const ReportView& rep
             break;
         }
         case ReportKind::data:
-            if (report.index >= (*material)->data.size()) {
+            // Nobody reports data of a private group (contracts 21.13.9), and no tile of them leaves this machine.
+            if (run.terms.group->private_sets != 0 || report.index >= (*material)->data.size()) {
                 answered.problem = "no such data set";
                 return answered;
             }

@@ -48,6 +48,7 @@ std::optional<SegmentOrder> order_at(const MemberView& member, std::uint64_t nex
     out.start = member.start.value_or(next_state - 1);
     // Below it, if rounds closed empty since its inner steps began.
     const std::uint64_t from = std::min<std::uint64_t>(member.base, base);
+    if (terms.private_sets != 0 && from < base) steps = 0;  // Contracts 21.13.4: it takes in records, or trains.
     out.records = records_between(member.records, from, base);
     if (out.records.size() != base - from) return std::nullopt;
     out.span = {from, base, steps, std::nullopt};

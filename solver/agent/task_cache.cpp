@@ -101,7 +101,7 @@ void TaskCache::bound_answers() {
 std::vector<std::uint64_t> TaskCache::tasks() const {
     std::vector<std::uint64_t> out;
     for (const auto& [id, material] : materials_) out.push_back(id);
-    for (const auto& [id, material] : groups_) out.push_back(id);
+    for (const auto& [key, material] : groups_) out.push_back(key.first);
     return out;
 }
 
@@ -150,8 +150,16 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
     return (materials_[terms.id] = std::move(made)).get();
 }
 
+Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::data_of_group(const TaskTerms& terms,
+                                                                           const kernels::Program& inner) {
+    if (!terms.group || terms.group->private_sets == 0) return fetch_data(source_, inner, terms.data_roots, pool_);
+    if (terms.data_roots.empty()) return std::vector<kernels::Tensor>{};
+    return private_ != nullptr ? private_->take(inner, terms.data_roots) : PrivateData().take(inner, terms.data_roots);
+}
+
 Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, const FreeMemory& free_memory) {
-    const auto found = groups_.find(terms.id);
+    const std::pair key(terms.id, terms.data_roots);
+    const auto found = groups_.find(key);
     if (found != groups_.end()) return found->second.get();
     if (terms.contract != kernels::contract_hash())
         return unavailable("the task asks for another kernel contract", std::nullopt);
@@ -167,7 +175,7 @@ Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, con
             made->bytes = kernels::saturating_add(made->bytes, memory_of(made->plan->program(phase).program()));
     if (const auto fits = check_memory(made->bytes, free_memory); !fits)
         return unavailable(fits.error().message, std::nullopt);
-    RETRACE_TRY(data, fetch_data(source_, made->plan->states(), terms.data_roots, pool_));
+    RETRACE_TRY(data, data_of_group(terms, made->plan->states()));
     made->data = std::move(data);
     std::vector<const kernels::Tensor*> datasets;
     for (const kernels::Tensor& tensor : made->data) datasets.push_back(&tensor);
@@ -175,7 +183,7 @@ Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, con
         return runners_(terms, program, std::move(inputs), pool_);
     };
     made->runner = std::make_unique<PlanRunner>(*made->plan, terms.seed, std::move(datasets), make, pool_);
-    return (groups_[terms.id] = std::move(made)).get();
+    return (groups_[key] = std::move(made)).get();
 }
 
 Result<kernels::State, Unavailable> TaskCache::fetch(const GroupMaterial& material, const Hash32& root,

@@ -9,6 +9,7 @@
 
 #include "solver/agent/answer_cache.hpp"
 #include "solver/artifacts/artifact_source.hpp"
+#include "solver/artifacts/private_data.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/rounds/plan_runner.hpp"
 #include "solver/run/device.hpp"
@@ -59,6 +60,8 @@ public:
     TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
               std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
+    /// Where data sets of private groups are; outlives the cache. Without it such a group's inner steps do not run here.
+    void set_private(const PrivateData& data) { private_ = &data; }
     /// Called repeatedly while the memory quota does not suffice; returns whether it freed something.
     using FreeMemory = std::function<bool()>;
     /// Returns the task's material; fetches and checks what is not cached. The error says what cannot be fetched, is
@@ -100,12 +103,12 @@ public:
     /// Forgets one task, which must not be in use (as below).
     void forget(std::uint64_t task) {
         materials_.erase(task);
-        groups_.erase(task);
+        std::erase_if(groups_, [&](const auto& item) { return item.first.first == task; });
     }
     /// Forgets all tasks but these. Must not be called while a work order runs or another task is still in use.
     void keep_only(const std::map<std::uint64_t, TaskTerms>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
-        std::erase_if(groups_, [&](const auto& item) { return tasks.count(item.first) == 0; });
+        std::erase_if(groups_, [&](const auto& item) { return tasks.count(item.first.first) == 0; });
     }
 
     kernels::ThreadPool& pool() noexcept { return pool_; }
@@ -114,6 +117,9 @@ private:
     /// Checks that a task of `bytes` fits the memory quota beside the others; frees memory where it does not.
     Status<> check_memory(std::uint64_t bytes, const FreeMemory& free_memory);
     std::uint64_t held() const;
+    /// The data sets of the inner steps. None for a party that has no data of the member: it replays segments without.
+    Result<std::vector<kernels::Tensor>, Unavailable> data_of_group(const TaskTerms& terms,
+                                                                    const kernels::Program& inner);
 
     ArtifactSource& source_;
     kernels::ThreadPool& pool_;
@@ -124,7 +130,9 @@ private:
     AnswerCache answers_;
     std::map<Hash32, kernels::ProgramHeader> headers_;  // Headers of programs that only header() fetched.
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
-    std::map<std::uint64_t, std::unique_ptr<GroupMaterial>> groups_;
+    std::map<std::pair<std::uint64_t, std::vector<Hash32>>, std::unique_ptr<GroupMaterial>>
+        groups_;  // By task and data.
+    const PrivateData* private_ = nullptr;
 };
 
 /// Checks that `init` makes the states of `program`: same shapes, every state tensor written, no state tensor and no

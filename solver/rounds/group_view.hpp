@@ -22,6 +22,7 @@ struct GroupTerms {
     std::uint32_t keep_rounds = 0;   ///< Rounds for which messages are served; most records of one segment.
     std::uint32_t catch_up_max = 0;  ///< Most messages that one segment takes in.
     std::uint32_t max_age = 0;       ///< Most rounds from the base of a message to the one that it is sent in.
+    std::uint32_t private_sets = 0;  ///< Data sets that a member brings; 0: those of TaskTerms, which all have.
     bool operator==(const GroupTerms&) const = default;
 };
 

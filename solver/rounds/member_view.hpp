@@ -60,6 +60,7 @@ struct MemberView {
     bool may_go_on = false;              ///< With inner steps for a message that may be sent in a later round.
     bool may_finish = false;             ///< The last one: without inner steps, and base `round`.
     bool may_list = false, may_reveal = false;
+    bool may_commit_data = false;  ///< In a private group: its data sets are not fixed yet.
     bool operator==(const MemberView&) const = default;
 };
 

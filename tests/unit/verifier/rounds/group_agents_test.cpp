@@ -357,5 +357,65 @@ TEST_F(GroupAgents, FirstStatesAreComparedWithTheirPhase) {
         EXPECT_EQ(challenge.root, view.initials[challenge.run == 0 ? 1 : 0].root);
 }
 
+/// Contracts 21.13: nobody serves the data of the members.
+class PrivateGroupAgents : public GroupAgents {
+protected:
+    PrivateGroupAgents() {
+        for (const kernels::Tensor* set : {&world.x, &world.y}) {
+            source.tensors.erase(kernels::tensor_root(*set, world.pool));
+            data.add(kernels::tensor_root(*set, world.pool), *set);
+        }
+    }
+    AuditView& private_audit(const PlayedSegment& segment) {
+        AuditView& seat = audit(segment);
+        seat.terms.group->private_sets = 2;
+        if (segment.view.span.steps == 0) seat.terms.data_roots.clear();
+        return seat;
+    }
+    const PlayedSegment& of_steps(bool trains) const {
+        return *std::ranges::find_if(
+            world.segments, [&](const PlayedSegment& segment) { return (segment.view.span.steps != 0) == trains; });
+    }
+    solver::PrivateData data;
+};
+
+TEST_F(PrivateGroupAgents, WhoHasNoDataReplaysWhatTakesInRecords) {
+    const PlayedSegment& segment = of_steps(false);
+    private_audit(segment);
+    const auto sent = verdicts(3);
+    ASSERT_EQ(sent.size(), 1u);
+    solver::PartyId address{};
+    address.fill(7);
+    Hash32 secret;
+    secret.bytes[0] = 7;
+    EXPECT_EQ(sent.at(1001),
+              solver::verdict_commitment(segment.end_root, solver::verdict_salt(secret, 1001), address, 1001));
+}
+
+TEST_F(PrivateGroupAgents, DataComeFromTheirOwnerAndNobodyIsAskedForThem) {
+    const PlayedSegment& segment = of_steps(true);
+    private_audit(segment);
+    EXPECT_TRUE(verdicts(3).empty());
+    EXPECT_TRUE(run<ReportUnavailable>(3).empty()) << "a report would put tiles of them on the ledger";
+    view.audits.clear();
+    party->task_cache->set_private(data);
+    private_audit(segment).id = 3000;
+    EXPECT_EQ(verdicts(3).size(), 1u);
+}
+
+TEST_F(PrivateGroupAgents, DataOfAnotherShapeAreNotTrainedOn) {
+    const auto& program = world.committed->states();
+    const Hash32 x = kernels::tensor_root(world.x, world.pool), y = kernels::tensor_root(world.y, world.pool);
+    EXPECT_TRUE(data.has({x, y}));
+    EXPECT_FALSE(data.has({}));
+    EXPECT_FALSE(data.has({x, Hash32()}));
+    EXPECT_TRUE(data.take(program, {x, y}).has_value());
+    for (const std::vector<Hash32>& wrong : {std::vector{y, x}, std::vector{x}, std::vector{x, Hash32()}}) {
+        const auto taken = data.take(program, wrong);
+        ASSERT_FALSE(taken.has_value());
+        EXPECT_FALSE(taken.error().kind.has_value()) << "no other party is at fault";
+    }
+}
+
 }  // namespace
 }  // namespace retrace::test
