@@ -18,6 +18,7 @@
 #include "node/platform/machine_memory.hpp"
 #include "node/platform/permissions.hpp"
 #include "node/platform/units.hpp"
+#include "node/tasks/data/dataset.hpp"
 
 namespace retrace::node {
 
@@ -105,10 +106,24 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
     process->earnings_.last = *height;
+    RETRACE_CHECK(process->load_private_data());
     RETRACE_CHECK(process->open_stores());
     spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), *chain_id,
                  process->endpoint());
     return process;
+}
+
+Status<> AgentProcess::load_private_data() {
+    for (const fs::path& folder : options_.private_data) {
+        auto data = load_dataset(folder);
+        if (!data) return error("--data " + folder.string() + ": " + data.error().message);
+        if (own_data_.empty()) own_data_ = data->roots();
+        for (DataSet::Part& part : data->parts) {
+            private_roots_.insert(part.root);
+            private_data_.add(part.root, std::move(part.tensor));
+        }
+    }
+    return Unit{};
 }
 
 Status<> AgentProcess::open_stores() {
@@ -132,6 +147,7 @@ Status<> AgentProcess::open_stores() {
     provider_ = std::make_unique<CheckpointProvider>(*checkpoints_);
     server_->add_provider(*provider_);
     server_->add_messages(*messages_);
+    server_->refuse(private_roots_);
     ledger::random_bytes(instance_.bytes);
     server_->answer_party([secret = secret(), instance = instance_](std::string_view challenge) {
         return party_answer(secret, instance, challenge);

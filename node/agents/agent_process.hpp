@@ -21,6 +21,7 @@
 #include "node/artifacts/peer_source.hpp"
 #include "node/artifacts/provider.hpp"
 #include "solver/agent/work.hpp"
+#include "solver/artifacts/private_data.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 
 namespace retrace::node {
@@ -37,6 +38,8 @@ struct AgentOptions {
     std::chrono::milliseconds poll{50};      ///< Interval at which the chain is polled.
     std::uint64_t retention_blocks = 5'000;  ///< Artifacts are deleted this long after a task last needed them.
     bool require_sandbox = false;            ///< Whether tasks run only in a sandbox.
+    /// Folders of data sets of private groups (contracts 21.13): a solver trains on the first. Nobody gets them from here.
+    std::vector<std::filesystem::path> private_data;
     /// What the agent reads is proved from this block of CometBFT; none: its node is believed.
     std::optional<light::TrustedBlock> trust;
     std::optional<std::chrono::seconds> timeout;  ///< For the node's first answer; none: wait for ever.
@@ -85,6 +88,9 @@ public:
     Immutable& immutable() noexcept { return immutable_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
+    const solver::PrivateData& private_data() const noexcept { return private_data_; }
+    /// Roots of the first folder's data sets, in the order in which a program takes them.
+    const std::vector<Hash32>& own_data() const noexcept { return own_data_; }
     /// Stops the artifact server from serving these states.
     void withhold(std::set<Hash32> states) { provider_->withhold(std::move(states)); }
     /// Sets the peers to fetch artifacts from. Our own node is asked before them, because strangers may be slow on
@@ -141,6 +147,7 @@ public:
 private:
     AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
+    Status<> load_private_data();
     void begin_fetching(const solver::RunKey& of, const std::string& what, std::uint64_t fetch_by,
                         const kernels::StopToken& stop);
     /// Returns whom the running order asks.
@@ -156,6 +163,9 @@ private:
     ChainReader chain_;
     std::unique_ptr<Submitter> submitter_;
     kernels::ThreadPool pool_;
+    solver::PrivateData private_data_;
+    std::vector<Hash32> own_data_;
+    std::set<Hash32> private_roots_;
     std::unique_ptr<Store> artifacts_;
     std::unique_ptr<GarbageCollector> garbage_collector_;
     std::uint64_t collected_height_ = 0;

@@ -82,6 +82,10 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
         return "it is a training in rounds; take part in them by --groups";
     const auto group = views::group_spec(state, id);
     if (group && group->mask_bits != 0) return "its messages have masks, which this version does not make";
+    if (group && group->private_sets != 0 && group->private_sets != options_.private_sets)
+        return "its members train on " + std::to_string(group->private_sets) +
+               " data sets of their own; name a folder with as many with --data";
+    if (!views::may_take_part(state, id, self_)) return "its requester has not admitted this account";
     if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
         return "it asks for hardware class " + std::to_string(spec.hardware_class);

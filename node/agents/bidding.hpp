@@ -29,6 +29,8 @@ public:
         /// Stake that is taken as free, for a dry run; none: what the ledger has.
         std::optional<ledger::U256> assumed_stake = {};
         bool on_device = false;  ///< See Machine::on_device.
+        /// Data sets that this party has for private groups; 0: none.
+        std::size_t private_sets = 0;
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;

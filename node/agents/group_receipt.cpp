@@ -15,13 +15,18 @@ namespace views = contracts::views;
 using market::SegmentState;
 
 /// Adds the final segment to what is counted of its member.
-void count_segment(const ledger::StateView& view, std::uint32_t rounds, std::uint64_t index, MemberSegments& out) {
+void count_segment(const ledger::StateView& view, const market::GroupSpec& terms, std::uint64_t index,
+                   MemberSegments& out) {
     const auto segment = views::segment(view, out.run.task, out.run.index, index);
     const auto span = views::member_segment(view, out.run.task, out.run.index, index);
+    if (terms.private_sets != 0 && span && span->steps != 0) {
+        const bool matched = segment && segment->state == SegmentState::verified;
+        return void(++(matched ? out.consented : out.unverified));
+    }
     if (segment && segment->state == SegmentState::verified) return void(++out.verified);
     const bool drawn = !segment || segment->audit != 0 || segment->state != SegmentState::unaudited;
     ++(drawn ? out.unaudited : out.not_drawn);
-    const bool promised = drawn || index == 0 || !span || span->base == rounds;
+    const bool promised = drawn || index == 0 || !span || span->base == terms.rounds;
     if (promised && !out.missed) out.missed = index;
 }
 
@@ -43,6 +48,8 @@ std::uint64_t GroupFacts::recorded() const { return sum(members, &MemberSegments
 std::uint64_t GroupFacts::verified() const { return sum(members, &MemberSegments::verified); }
 std::uint64_t GroupFacts::not_drawn() const { return sum(members, &MemberSegments::not_drawn); }
 std::uint64_t GroupFacts::unaudited() const { return sum(members, &MemberSegments::unaudited); }
+std::uint64_t GroupFacts::consented() const { return sum(members, &MemberSegments::consented); }
+std::uint64_t GroupFacts::unverified() const { return sum(members, &MemberSegments::unverified); }
 
 std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64_t id) {
     const auto task = views::task(view, id);
@@ -50,18 +57,22 @@ std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64
     const auto terms = views::group_spec(view, id);
     if (!task || !group || !terms) return std::nullopt;
     GroupFacts out;
+    out.private_data = terms->private_sets != 0;
     out.rounds = std::min(group->round, terms->rounds);
     out.rollbacks = views::rollbacks(view, id).noted;
     const std::uint32_t runs = std::min(task->runs, market::kGroupRunsMax);
     for (std::uint32_t index = 0; index < runs; ++index) {
         auto run = views::run(view, id, index);
         if (!run) return std::nullopt;
-        out.members.push_back({std::move(*run), 0, 0, 0, 0, std::nullopt});
-        const std::uint64_t last =
-            std::min<std::uint64_t>(out.members.back().run.finalised, terms->rounds + 1 + out.rollbacks.size());
+        MemberSegments member;
+        member.run = std::move(*run);
+        out.members.push_back(std::move(member));
+        const std::uint64_t rounds = terms->rounds,
+                            most = out.private_data ? 2 * (rounds + 1) : rounds + 1 + out.rollbacks.size();
+        const std::uint64_t last = std::min(out.members.back().run.finalised, most);
         for (std::uint64_t segment = 0; segment < last; ++segment)
             if (!views::is_void(view, id, index, segment))
-                count_segment(view, terms->rounds, segment, out.members.back());
+                count_segment(view, *terms, segment, out.members.back());
     }
     const auto convictions = contracts::list<contracts::ConvictedSegment>(view, contracts::keys::convictions(id));
     for (std::uint32_t round = 0; round < out.rounds; ++round) {

@@ -17,6 +17,9 @@ struct MemberSegments {
     std::uint64_t verified = 0;   ///< With a matching audit.
     std::uint64_t not_drawn = 0;  ///< No audit was due.
     std::uint64_t unaudited = 0;  ///< Drawn, and nobody audited them.
+    /// Of a private group, and in none of the counts above: segments that train on the member's own data, with a match of
+    /// auditors to whom it gave them, who may be its own; and those that nobody checked.
+    std::uint64_t consented = 0, unverified = 0;
     /// The terms promise an audit that there was not: of a segment that was drawn, of its first one, or of the one that
     /// takes in the last records. Nullopt: there is none.
     std::optional<std::uint64_t> missed;
@@ -33,6 +36,7 @@ struct UnansweredMessage {
 };
 
 struct GroupFacts {
+    bool private_data = false;  ///< Members train on data of their own.
     std::uint32_t rounds = 0;
     std::uint64_t empty_rounds = 0;  ///< Of which no record has a message.
     std::vector<MemberSegments> members;
@@ -43,6 +47,8 @@ struct GroupFacts {
     std::uint64_t verified() const;
     std::uint64_t not_drawn() const;
     std::uint64_t unaudited() const;
+    std::uint64_t consented() const;
+    std::uint64_t unverified() const;
 };
 
 /// Reads every round, member and segment. nullopt: the task is no group, or the records are incomplete.

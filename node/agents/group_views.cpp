@@ -69,6 +69,8 @@ void set_moves(const market::Group& group, const market::Member& member, const m
     out.may_commit = may_compute && group.phase == GroupPhase::training && !sent;
     out.may_go_on = may_compute && is_open && !sent && terms.max_age != 0;
     out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < terms.rounds;
+    out.may_commit_data =
+        run.state == market::RunState::running && terms.private_sets != 0 && member.data.empty() && run.next_state == 0;
     out.may_list = group.phase == GroupPhase::spreading && contains(group.committed, run.index) &&
                    !contains(group.listed, run.index);
     out.may_reveal = group.phase == GroupPhase::revealing && contains(group.listed, run.index) &&
@@ -88,8 +90,14 @@ void set_start(const ledger::StateView& view, const market::Run& run, solver::Me
 }  // namespace
 
 solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group) {
-    return {group.rounds,  group.steps_max,   group.shared,       group.public_tensors,
-            spec.replicas, group.keep_rounds, group.catch_up_max, group.max_age};
+    return {group.rounds,      group.steps_max,    group.shared,  group.public_tensors, spec.replicas,
+            group.keep_rounds, group.catch_up_max, group.max_age, group.private_sets};
+}
+
+void set_member_data(const ledger::StateView& view, std::uint32_t run, solver::TaskTerms& terms) {
+    if (!terms.group || terms.group->private_sets == 0) return;
+    const auto member = views::member(view, terms.id, run);
+    terms.data_roots = member ? member->data : std::vector<Hash32>{};
 }
 
 std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,

@@ -13,6 +13,9 @@ solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::Gr
 /// group's, or records are missing.
 std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
                                                 std::uint64_t index, Immutable& immutable);
+/// In a private group, sets the data sets of `terms` to those of the member: for itself, and for who replays its inner
+/// steps.
+void set_member_data(const ledger::StateView& view, std::uint32_t run, solver::TaskTerms& terms);
 /// How the run's state 0 is made; nullopt: the task is not a group's.
 std::optional<solver::EntryView> entry_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run);
 /// What a member sees of its group; nullopt: the task is not a group's, or records are missing.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
@@ -114,17 +115,24 @@ Status<> put_plan(const TaskFile& task, Store& store, market::TaskSpec& spec) {
     return Unit{};
 }
 
+Status<> put_data(const TaskFile& task, Store& store, market::TaskSpec& spec) {
+    RETRACE_TRY(data, load_dataset(task.data));
+    for (const DataSet::Part& part : data.parts) {
+        const auto stored = store.put_tensor(part.tensor);
+        if (!stored) return error(task.data.string() + ": " + stored.error().message);
+        spec.data_roots.push_back(*stored);
+    }
+    return Unit{};
+}
+
 }  // namespace
 
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     market::TaskSpec spec;
     spec.name = task.name;
     RETRACE_CHECK(task.group ? put_plan(task, store, spec) : put_programs(task, store, spec));
-    RETRACE_TRY(data, load_dataset(task.data));
-    for (const DataSet::Part& part : data.parts) {
-        const auto stored = store.put_tensor(part.tensor);
-        if (!stored) return error(task.data.string() + ": " + stored.error().message);
-        spec.data_roots.push_back(*stored);
+    if (!task.group || !task.group->private_data) {
+        RETRACE_CHECK(put_data(task, store, spec));
     }
     spec.seed = task.seed;
     spec.contract_hash = kernels::contract_hash();
@@ -136,6 +144,10 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.replay_blocks = task.replay_blocks;
     spec.finish_blocks = task.finish_blocks;
     spec.allow_unaudited = task.allow_unaudited;
+    if (task.group && task.group->private_data && !task.allow_unaudited)
+        return error(
+            "[rounds] private needs allow_unaudited = true: what members do on data of their own is paid though "
+            "nobody may be able to check it");
     spec.spot = task.spot;
     return spec;
 }
@@ -242,8 +254,23 @@ std::optional<Result<Hash32>> ask_for_auctions(Submitter& submitter, const Poste
 
 }  // namespace
 
+Result<std::uint64_t> admit_members(Submitter& submitter, std::uint64_t task,
+                                    const std::vector<ledger::Address>& accounts) {
+    std::uint64_t height = 0;
+    for (std::size_t first = 0; first < accounts.size(); first += market::kNamedInCallMax) {
+        const std::size_t end = std::min(accounts.size(), first + market::kNamedInCallMax);
+        const contracts::AdmitMembers call{task,
+                                           {accounts.begin() + static_cast<std::ptrdiff_t>(first),
+                                            accounts.begin() + static_cast<std::ptrdiff_t>(end)}};
+        RETRACE_TRY(outcome, submitter.execute("admit members", call));
+        height = outcome.height;
+    }
+    return height;
+}
+
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
-                             const Progress& progress, std::uint32_t more_auctions) {
+                             const Progress& progress, std::uint32_t more_auctions,
+                             const std::vector<ledger::Address>& admitted) {
     PostedTask out;
     RpcClient& client = chain.client();
     RETRACE_TRY(spec, spec_of(task, store));
@@ -271,6 +298,10 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
         if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
     }
     if (out.id == 0) return error("the task was posted without an event; is the node of another version?");
+    // At once: until then nobody may bid, and the time for bids runs.
+    if (const auto done = admit_members(submitter, out.id, admitted); !done)
+        return error("task " + std::to_string(out.id) + " is posted, but " + done.error().message +
+                     "; go on with `retrace task admit` and `retrace task upload`");
     // The call is waited for after the upload, for which an auction leaves little time.
     const auto asked = task.group ? std::nullopt : ask_for_auctions(submitter, out, *params, more_auctions);
     if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded)
@@ -304,10 +335,14 @@ namespace {
 /// Adds the segments of a run.
 void count_segments(const ledger::StateView& state, const market::Run& run, const market::TaskSpec& spec,
                     TaskStatus& out) {
-    const std::uint64_t committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, spec.segments());
+    const std::uint64_t most = market::most_segments(spec, out.group ? &out.group->terms : nullptr);
+    const std::uint64_t committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, most);
     for (std::uint64_t i = 0; i < committed; ++i) {
         const auto segment = views::segment(state, run.task, run.index, i);
-        out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
+        // Auditors by a member's consent may be its own.
+        const bool verified = segment && segment->state == market::SegmentState::verified &&
+                              !views::is_private(state, run.task, run.index, i);
+        out.verified += verified ? 1 : 0;
     }
     out.committed += committed;
     out.paid += run.paid;
@@ -431,7 +466,8 @@ Result<Receipt> make_receipt(ChainReader& chain, const ledger::StateView& view, 
         heights = std::move(logged);
     }
     out.settled_height = heights.settled;
-    for (std::uint64_t index = 0; index <= status.spec.segments(); ++index) {
+    const std::uint64_t most = market::most_segments(status.spec, status.group ? &status.group->terms : nullptr);
+    for (std::uint64_t index = 0; index <= most; ++index) {
         const market::Run* const run = run_of_segment(runs, index);
         const auto checkpoint = run != nullptr ? views::checkpoint(view, out.task, run->index, index) : std::nullopt;
         if (!checkpoint || !checkpoint->opened) continue;

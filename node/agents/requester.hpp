@@ -44,9 +44,13 @@ Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader
 /// them until settlement. An error after the posting names the task id and says why the task has ended, or that
 /// `upload_task` resumes the upload. `more_auctions`: that may follow ones without winners, as many as the chain allows;
 /// a group has one.
+/// `admitted`: accounts, ascending, that may take part in a private group; more are admitted later by `admit_members`.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
                              const std::function<void(const ArtifactClient::Progress&)>& progress,
-                             std::uint32_t more_auctions = 0);
+                             std::uint32_t more_auctions = 0, const std::vector<ledger::Address>& admitted = {});
+/// Admits the accounts, ascending, to a private group, in as many calls as it takes; returns the height of the last one.
+Result<std::uint64_t> admit_members(Submitter& submitter, std::uint64_t task,
+                                    const std::vector<ledger::Address>& accounts);
 /// Retries an upload that breaks off when the node becomes unreachable, once `client` reaches it again.
 Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client,
                      const std::function<void(const ArtifactClient::Progress&)>& progress);

@@ -83,6 +83,10 @@ struct SolverCall {
         return submitter.send("round " + std::to_string(m.base) + " of task " + std::to_string(m.task),
                               calls::CommitRound{m.task, m.run, m.index, m.base, m.steps, m.commitment, m.message});
     }
+    Result<Hash32> operator()(const solver::CommitData& m) const {
+        spdlog::info("event=data task={} run={} sets={}", m.task, m.run, m.data.size());
+        return submitter.send("data of task " + std::to_string(m.task), calls::CommitData{m.task, m.run, m.data});
+    }
     Result<Hash32> operator()(const solver::CommitHoldings& m) const {
         const Hash32 commitment = market::holding_commitment(m.task, m.run, m.round, m.salt, m.bitmap);
         return submitter.send(

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/group_views.hpp"
@@ -14,6 +15,7 @@
 #include "node/agents/remote_state.hpp"
 #include "node/platform/printable.hpp"
 #include "node/platform/units.hpp"
+#include "node/tasks/data/dataset.hpp"
 
 namespace retrace::node {
 namespace {
@@ -56,14 +58,16 @@ solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProce
     return solver::attacking_runners(*options.cheat->compute_attack, options.cheat->segment, &messages);
 }
 
-Bidding::Options bidding_options(const SolverOptions& options) {
+/// `private_sets`: data sets that it has for private groups.
+Bidding::Options bidding_options(const SolverOptions& options, std::size_t private_sets) {
     return {options.price,
             options.hardware_class,
             options.only_tasks,
             options.groups,
             options.min_price,
             std::nullopt,
-            computes_on_device(options.device)};
+            computes_on_device(options.device),
+            private_sets};
 }
 
 }  // namespace
@@ -73,13 +77,15 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     : options_(options),
       process_(std::move(process)),
       workers_(std::move(workers)),
-      bidding_(bidding_options(options), process_->options().data_dir / "bids", process_->address()),
+      bidding_(bidding_options(options, process_->own_data().size()), process_->options().data_dir / "bids",
+               process_->address()),
       withheld_(options.agent.retention_blocks),
       task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_, process_->messages()),
                   process_->memory(), workers_->initialisers()),
       bench_pool_(process_->pool().threads()),
       bench_(bench_pool_),
       metrics_(process_->options().data_dir) {
+    task_cache_.set_private(process_->private_data());
     if (options_.cheat && options_.cheat->compute_attack == solver::ComputeAttack::silent) unresponsive_.emplace();
     if (options_.cheat && options_.cheat->protocol_attack)
         protocol_attacks_.emplace(*options_.cheat->protocol_attack, process_->secret());
@@ -265,6 +271,11 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
     Machine machine;
     machine.multiply_adds_per_s = multiply_adds_per_second(pool, kMeasureSpeed);
     machine.block_s = block_time(client, newest->height()).value_or(machine.block_s);
+    std::size_t private_sets = 0;
+    if (!options.agent.private_data.empty()) {
+        RETRACE_TRY(data, load_dataset(options.agent.private_data.front()));
+        private_sets = data.parts.size();
+    }
     Immutable immutable;
     std::vector<Choice> out;
     bool known = false;
@@ -272,7 +283,7 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
         const auto params = immutable.params(*newest);
         known = params.has_value();
         if (!known) return;
-        Bidding::Options bids = bidding_options(options);
+        Bidding::Options bids = bidding_options(options, private_sets);
         const ledger::U256 free = contracts::views::free_stake(*newest, *params, self);
         bids.assumed_stake = ledger::max(free, ledger::max(options.agent.stake, params->min_solver_stake));
         Bidding bidding(std::move(bids), {}, self);
@@ -340,6 +351,9 @@ void SolverService::on_block(std::uint64_t height) {
         reserved = reserved_tasks(state, process_->address());
         seats = free_seats(state, process_->address(), process_->immutable());
         view = solver_view(state, height, process_->address(), pricing, process_->immutable());
+        for (solver::RunView& run : view.runs)  // Until its data are fixed, they are those that it would train on.
+            if (run.terms.group && run.terms.group->private_sets != 0 && run.terms.data_roots.empty())
+                run.terms.data_roots = process_->own_data();
         disputes = dispute_views(state, process_->address(), process_->immutable());
         withheld = withheld_;
         withheld.update(state, height, process_->address());
@@ -393,6 +407,7 @@ void SolverService::on_block(std::uint64_t height) {
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
 
     act(view);
+    if (!options_.consent.empty()) state.read([&] { give_consent(state, height, view); });
     std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
     if (!draining_)
         for (const FreeSeat& seat : seats) join(state, height, *params, seat);
@@ -435,6 +450,23 @@ void SolverService::act(const solver::SolverView& view) {
     for (const solver::SolverMove& move : out.moves) send(view, move);
     if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
+}
+
+void SolverService::give_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view) {
+    std::erase_if(consented_, [&](const auto& item) { return height > item.second + kResendBlocks; });
+    std::vector<ledger::Address> wanted = options_.consent;
+    std::sort(wanted.begin(), wanted.end());
+    for (const solver::RunView& run : view.runs) {
+        const solver::RunKey key{run.terms.id, run.run};
+        const bool is_private = run.terms.group && run.terms.group->private_sets != 0 && !run.may_accept;
+        if (!is_private || consented_.contains(key)) continue;
+        const auto named = contracts::views::consent(state, run.terms.id, run.run).named;
+        if (std::includes(named.begin(), named.end(), wanted.begin(), wanted.end())) continue;
+        consented_[key] = height;
+        const auto sent = process_->submitter().send("consent in task " + std::to_string(run.terms.id),
+                                                     calls::GiveConsent{run.terms.id, run.run, wanted});
+        if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
+    }
 }
 
 void SolverService::join(const RemoteState& state, std::uint64_t height, const market::Params& params,

@@ -26,6 +26,7 @@ struct SolverOptions {
     std::optional<SolverCheat> cheat;                               ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;                             ///< Tasks to bid for; empty: all.
     bool groups = false;                                            ///< Whether to take part in trainings in rounds.
+    std::vector<ledger::Address> consent;                           ///< Auditors of its own data, in private groups.
     double pace = 0;                 ///< Inner steps a second at most, 0: no limit. Developer chains only.
     bool pay_for_retention = false;  ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
@@ -73,6 +74,8 @@ private:
     /// meanwhile.
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
+    /// Names the auditors of its own data for each of its runs of a private group.
+    void give_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view);
     /// Takes a free seat of a group if it pays.
     void join(const RemoteState& state, std::uint64_t height, const market::Params& params, const FreeSeat& seat);
     void report_problems(std::vector<std::string> problems);
@@ -83,7 +86,8 @@ private:
     std::unique_ptr<WorkerProcesses> workers_;
     Bidding bidding_;
     Withheld withheld_;
-    std::map<std::uint64_t, std::uint64_t> joined_;  // Task → height at which joinTask was sent.
+    std::map<solver::RunKey, std::uint64_t> consented_;  // Run → height at which consent was sent.
+    std::map<std::uint64_t, std::uint64_t> joined_;      // Task → height at which joinTask was sent.
     solver::TaskCache task_cache_;
     // Benchmarks have their own threads: those of the task cache may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;

@@ -4,6 +4,7 @@
 
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "market/odds.hpp"
 #include "market/work.hpp"
@@ -50,6 +51,10 @@ void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_
         }
         return;
     }
+    // The first state of a run whose first segment nobody audits: that of a private group (contracts 21.13.6). Any other start
+    // is the end of the segment before.
+    const auto start = views::checkpoint(view, task, run, index);
+    if (index == 0 && start && !start->opened && start->open_deadline != 0) out.open_roots.push_back(0);
     const auto end = views::checkpoint(view, task, run, index + 1);
     if (end && !end->opened && end->open_deadline != 0) out.open_roots.push_back(index + 1);
 }
@@ -138,7 +143,8 @@ std::uint64_t keep_from(const ledger::StateView& view, const market::Task& task,
 void make_member(const ledger::StateView& view, const market::Task& task, const market::Run& run, Immutable& immutable,
                  solver::RunView& out) {
     out.member = member_view(view, run, immutable);
-    out.may_commit = out.may_commit && run.next_state == 0;
+    out.may_commit = out.may_commit && run.next_state == 0 && views::has_data(view, run.task, run.index);
+    set_member_data(view, run.index, out.terms);
     out.unkept.reset();
     out.keep_from = std::min(keep_for_joiners(view, task, run), keep_for_rollbacks(view, run));
 }
@@ -170,7 +176,8 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.given_back = views::is_given_back(view, run.task, run.index);
     out.may_commit =
         run.state == RunState::running && run.next_state <= spec.segments() && !waits && !stopped && !out.given_back;
-    const std::uint64_t next_state = std::min(run.next_state, spec.segments() + 1);
+    // Only so many states exist, whatever a node says.
+    const std::uint64_t next_state = std::min(run.next_state, out.terms.schedule.segments() + 1);
     for (std::uint64_t i = run.finalised; i + 1 < next_state; ++i) add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {
         const auto report = views::report(view, id);

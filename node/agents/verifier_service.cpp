@@ -3,8 +3,10 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <thread>
 
+#include "contracts/records/group_views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "market/escrow.hpp"
 #include "node/agents/group_views.hpp"
@@ -86,6 +88,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
       task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_), process_->memory(),
                   workers_->initialisers()),
       metrics_(process_->options().data_dir) {
+    task_cache_.set_private(process_->private_data());
     verifier::VerifierConfig config;
     config.secret = process_->secret();
     config.address = process_->address().bytes;
@@ -286,6 +289,7 @@ void VerifierService::on_block(std::uint64_t height) {
     }
     if (info && !options_.challenged_task) update_registration(*info, *params, height);
 
+    if (!process_->own_data().empty() && !options_.challenged_task) accept_consents(state, height);
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
@@ -308,6 +312,38 @@ void VerifierService::on_block(std::uint64_t height) {
         status.duties = duties_of(view);
         status.problems = problems_;
     });
+}
+
+void VerifierService::accept_consents(const RemoteState& state, std::uint64_t height) {
+    namespace views = contracts::views;
+    std::erase_if(accepted_, [&](const auto& item) { return height > item.second + kResendBlocks; });
+    std::vector<solver::RunKey> due;
+    state.read([&] {
+        due.clear();
+        for (const std::uint64_t id : views::active_tasks(state)) {
+            const auto terms = process_->immutable().group(state, id);
+            const auto task = terms && terms->private_sets != 0 ? views::task(state, id) : std::nullopt;
+            for (const std::uint32_t index : task ? task->active : std::vector<std::uint32_t>{}) {
+                const auto run = views::run(state, id, index);
+                const auto member = views::member(state, id, index);
+                const auto consent = views::consent(state, id, index);
+                const bool named = std::binary_search(consent.named.begin(), consent.named.end(), process_->address());
+                const bool accepted =
+                    std::binary_search(consent.accepted.begin(), consent.accepted.end(), process_->address());
+                if (run && run->state == market::RunState::running && named && !accepted && member &&
+                    process_->private_data().has(member->data))
+                    due.emplace_back(id, index);
+            }
+        }
+    });
+    if (state.failure()) return;
+    for (const solver::RunKey& run : due) {
+        if (!accepted_.emplace(run, height).second) continue;
+        spdlog::info("event=accept_consent task={} run={}", run.first, run.second);
+        const auto sent = process_->submitter().send("accept consent in task " + std::to_string(run.first),
+                                                     contracts::AcceptConsent{run.first, run.second});
+        if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
+    }
 }
 
 bool VerifierService::is_finished(const RemoteState& state, const verifier::VerifierView& view,

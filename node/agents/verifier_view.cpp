@@ -3,6 +3,7 @@
 #include <set>
 
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "node/agents/group_views.hpp"
 #include "verifier/agent/keys.hpp"
@@ -73,6 +74,7 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     out.id = audit.id;
     out.terms = terms_of(audit.task, spec, immutable.group(view, audit.task));
     out.member = segment_view(view, audit.task, audit.run, audit.segment, immutable);
+    if (views::is_private(view, audit.task, audit.run, audit.segment)) set_member_data(view, audit.run, out.terms);
     out.run = audit.run;
     out.segment = audit.segment;
     const std::uint64_t start = solver::start_state_of(out.member, audit.segment);
@@ -221,7 +223,8 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
                const market::Run& run, const market::TaskSpec& spec, const WatchChoice& choice, std::size_t share,
                Immutable& immutable, verifier::VerifierView& out) {
     if (run.first_state == 0) add_initial(view, self, params, spec, run.task, run.index, nullptr, immutable, out);
-    const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
+    const auto group = immutable.group(view, run.task);
+    const std::uint64_t next = std::min(run.next_state, market::most_segments(spec, group ? &*group : nullptr) + 1);
     const std::size_t most = out.watch.size() + share;
     for (std::uint64_t i = run.finalised; i + 1 < next && out.watch.size() < most; ++i) {
         // Checked before any read, and before the list fills up with segments that are not replayed.
@@ -230,12 +233,15 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
         if (!segment || segment->window_end == 0 || !window_open(view, params, spec, run, *segment, out.height))
             continue;
         if (disputes(view, self, run, i, *segment)) continue;
-        const auto group = immutable.group(view, run.task);
+        const bool is_private = views::is_private(view, run.task, run.index, i);
+        // Contracts 21.13.9: others could neither replay it nor challenge it.
+        if (is_private && !views::has_consent(view, run.task, run.index, self)) continue;
         auto member = segment_view(view, run.task, run.index, i, immutable);
         if (group && !member) continue;
         const std::uint64_t start = solver::start_state_of(member, i);
-        out.watch.push_back({terms_of(run.task, spec, group), run.index, i,
-                             opened_root(view, run.task, run.index, start),
+        auto terms = terms_of(run.task, spec, group);
+        if (is_private) set_member_data(view, run.index, terms);
+        out.watch.push_back({std::move(terms), run.index, i, opened_root(view, run.task, run.index, start),
                              opened_root(view, run.task, run.index, i + 1), std::move(member)});
     }
 }

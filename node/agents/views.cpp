@@ -56,7 +56,7 @@ solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec,
     terms.init_root = spec.init_root;
     terms.initial_state_root = spec.initial_state_root;
     terms.data_roots = spec.data_roots;
-    terms.schedule = {spec.steps, spec.interval};
+    terms.schedule = {group ? market::most_segments(spec, &*group) * spec.interval : spec.steps, spec.interval};
     terms.seed = spec.seed;
     terms.contract = spec.contract_hash;
     if (group) terms.group = group_terms_of(spec, *group);
@@ -151,6 +151,9 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
             if (!entry.entry && !entry.member) continue;
         }
         entry.terms = std::move(*terms);
+        const bool own = dispute->solver == self;
+        if (own || (!game->claim.initialiser && views::is_private(view, dispute->task, dispute->run, dispute->segment)))
+            set_member_data(view, dispute->run, entry.terms);
         entry.run = dispute->run;
         entry.segment = dispute->segment;
         entry.own_run = run->index;

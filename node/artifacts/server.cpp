@@ -222,6 +222,7 @@ HttpReply ArtifactServer::handle(const HttpRequest& request, const std::string& 
         return {200, "text/plain", to_bytes(view(answer))};
     const auto target = parse_target(request.target);
     if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
+    if (refused_.contains(target->root)) return refusal({Fault::not_found, "nothing here has this root"});
     auto reply = request.method == "GET"   ? get(target->root, target->what, target->query, client)
                  : request.method == "PUT" ? put(target->root, target->what, target->query, request.body)
                                            : failure(Fault::malformed, "only GET and PUT are understood");

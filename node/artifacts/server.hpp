@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,8 @@ public:
     void add_provider(CheckpointProvider& provider) { provider_ = &provider; }
     /// Adds the messages of groups that this party has. Call it before the first request; `messages` outlives this.
     void add_messages(const solver::MessageStore& messages) { messages_ = &messages; }
+    /// Neither serves nor takes these, whatever the store has. Call it before the first request.
+    void refuse(std::set<Hash32> roots) { refused_ = std::move(roots); }
     /// Answers GET /party/{challenge}, by which an account's owner finds its agents; nullopt: malformed. Set it before
     /// the first request; it is called from the serving threads.
     using PartyAnswer = std::function<std::optional<std::string>(std::string_view challenge)>;
@@ -105,6 +108,7 @@ private:
     Wanted wanted_;
     CheckpointProvider* provider_ = nullptr;
     const solver::MessageStore* messages_ = nullptr;
+    std::set<Hash32> refused_;
     Tamper tamper_;
     PartyAnswer party_;
     QuotaHooks quota_hooks_;

@@ -35,6 +35,7 @@ struct AgentFlags {
     unsigned threads = 0;
     std::uint64_t memory_mib = 0;
     bool require_sandbox = false;
+    std::vector<std::string> data;
     bool check_config = false;
     std::uint64_t poll_ms = 50, keep_blocks = 5'000;
 };
@@ -45,6 +46,7 @@ struct SolverFlags {
     std::uint8_t hardware_class = 0;
     std::string device = "auto";
     std::vector<std::uint64_t> only;
+    std::vector<std::string> consent;
     bool groups = false;
     bool pay_for_retention = false;
     double pace = 0;
@@ -136,6 +138,7 @@ Result<AgentOptions> agent_options(const AgentFlags& flags) {
     out.threads = flags.threads;
     out.memory = flags.memory_mib << 20;
     out.require_sandbox = flags.require_sandbox;
+    out.private_data.assign(flags.data.begin(), flags.data.end());
     out.retention_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
     if (flags.trust.given()) out.trust = flags.trust.block;
@@ -157,6 +160,13 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
     out.groups = flags.groups;
+    for (const std::string& account : flags.consent) {
+        const auto auditor = ledger::parse_address(account);
+        if (!auditor) return error("--consent must be an account, 0x and 40 hex digits");
+        out.consent.push_back(*auditor);
+    }
+    if (!out.consent.empty() && flags.agent.data.empty())
+        return error("--consent names auditors of one's own data; name the folder of these with --data");
     out.pace = flags.pace;
     if (!flags.price.empty()) {
         out.price = parse_coins(flags.price);
@@ -297,6 +307,13 @@ void add_solver(CLI::App& app, Program& program) {
                       "Take part in trainings in rounds: bid for seats, and join for free ones");
     command
         ->add_option(
+            "--data", flags->agent.data,
+            "Folder of a data set (`retrace data import`) on which it trains in private groups; nobody gets it")
+        ->expected(1);
+    command->add_option("--consent", flags->consent,
+                        "Accounts that have that data set from you and may audit the training on it");
+    command
+        ->add_option(
             "--pace", flags->pace,
             "Steps a second at most of a member of a group, for measurements; refused outside developer chains")
         ->check(CLI::PositiveNumber);
@@ -318,6 +335,10 @@ void add_verifier(CLI::App& app, Program& program) {
         ->add_option("--watch", flags->watch_bp,
                      "Basis points of all opened segments to replay without being drawn; wrong ones are challenged")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000}));
+    command->add_option(
+        "--data", flags->agent.data,
+        "Folders of data sets of members of private groups that you have from them and audit; nobody gets "
+        "them");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
             return run_service<VerifierService>(program, flags->agent, AgentRole::verifier, verifier_options(*flags));

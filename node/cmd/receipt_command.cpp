@@ -67,6 +67,15 @@ Result<Root> newest_root(ChainReader& chain) {
     return Root{*height, root};
 }
 
+/// A line for a model whose members trained on data of their own: which part nobody, or only who the member chose, checked.
+std::string private_part(const CheckedReceipt& checked) {
+    if (!checked.group || !checked.group->private_data) return {};
+    return "PRIVATE DATA: " + std::to_string(checked.group->unverified()) +
+           " segments that train on members' own data are unverified, and " +
+           std::to_string(checked.group->consented()) +
+           " were checked only by accounts to which the member gave the data, which may be its own\n";
+}
+
 json::array members_json(const GroupFacts& group) {
     json::array out;
     for (const MemberSegments& member : group.members)
@@ -77,6 +86,8 @@ json::array members_json(const GroupFacts& group) {
                                    {"verified_segments", member.verified},
                                    {"not_drawn_segments", member.not_drawn},
                                    {"unaudited_segments", member.unaudited},
+                                   {"consented_segments", member.consented},
+                                   {"unverified_segments", member.unverified},
                                    {"paid", member.run.earned.to_decimal()}});
     return out;
 }
@@ -109,7 +120,11 @@ std::string group_text(const GroupFacts& group) {
         out += "run " + std::to_string(member.run.index) + " by " + ledger::to_checksum(member.run.solver) + ": " +
                std::string(market::slug(member.run.state)) + ", " + std::to_string(member.recorded) + " messages, " +
                std::to_string(member.verified) + " segments audited, " + std::to_string(member.not_drawn) +
-               " not drawn, " + std::to_string(member.unaudited) + " drawn and not audited\n";
+               " not drawn, " + std::to_string(member.unaudited) + " drawn and not audited" +
+               (group.private_data ? ", " + std::to_string(member.consented) + " on its own data checked by consent, " +
+                                         std::to_string(member.unverified) + " on its own data unverified"
+                                   : std::string()) +
+               "\n";
     for (const market::Rollback& rollback : group.rollbacks)
         out += "rolled back: the message of run " + std::to_string(rollback.run) + " in round " +
                std::to_string(rollback.first) + ", and all messages of later rounds up to " +
@@ -166,6 +181,9 @@ int verify(const Program& program, const ReceiptFlags& flags) {
                          {"audited", checked->verified != 0 && checked->unaudited == 0},
                          {"replayed", *replayed}};
         if (checked->group) {
+            out["private_data"] = checked->group->private_data;
+            out["consented_segments"] = checked->group->consented();
+            out["unverified_segments"] = checked->group->unverified();
             out["rounds"] = checked->group->rounds;
             out["recorded_messages"] = checked->group->recorded();
             out["members"] = members_json(*checked->group);
@@ -181,7 +199,7 @@ int verify(const Program& program, const ReceiptFlags& flags) {
               << checked->verified << " segments were audited, with " << checked->auditors
               << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
               << " were drawn and paid though nobody audited them\n"
-              << (checked->group ? group_text(*checked->group) : std::string());
+              << (checked->group ? group_text(*checked->group) : std::string()) << private_part(*checked);
     if (const std::string rest = not_audited(*checked); !rest.empty())
         std::cout << rest << ". Replay segments yourself with --replay N\n";
     if (flags.replay > 0) std::cout << *replayed << " segments were replayed and end in the receipt's states\n";

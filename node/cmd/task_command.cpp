@@ -95,6 +95,7 @@ void add_task(CLI::App& app, Program& program) {
     add_task_raise(*task, program);
     add_task_top_up(*task, program);
     add_task_decide(*task, program);
+    add_task_admit(*task, program);
 }
 
 }  // namespace retrace::node::cli

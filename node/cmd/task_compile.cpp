@@ -93,6 +93,7 @@ Status<> settle(TaskCompileFlags& flags) {
     if (flags.on_fraud == "rollback" && flags.rounds.terms.rounds < least)
         return error("--on-fraud rollback with these numbers takes at least " + std::to_string(least) +
                      " rounds: 4 for each round that each rollback may undo");
+    task.allow_unaudited = task.allow_unaudited || flags.rounds.terms.private_data;
     task.audit_bp = static_cast<std::uint16_t>(flags.audit_percent * 100 + 0.5);
     training.optimizer = flags.optimizer == "sgd" ? kernels::Optimizer::sgd : kernels::Optimizer::adamw;
     training.loss = flags.loss == "mse"   ? kernels::LossKind::mse
@@ -248,6 +249,10 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
                   "--ahead", flags.ahead,
                   "rollback: rounds that may be undone; a round waits until those before them are final (up to 8)"))
         ->check(CLI::Range(std::uint32_t{1}, market::kAheadMax));
+    of_rounds(command.add_flag("--private", terms.private_data,
+                               "Members train on data of their own that nobody else has; --data gives the shapes, and "
+                               "stays here. Only accounts that you admit take part, and nobody may be able to check "
+                               "what they do on their data"));
 }
 
 void add_task_options(CLI::App& command, TaskCompileFlags& flags) {

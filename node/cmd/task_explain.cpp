@@ -43,6 +43,26 @@ std::vector<std::uint32_t> not_listed_by(RpcClient& client, std::uint64_t task, 
     return out;
 }
 
+json::array roots_of(const std::vector<Hash32>& roots) {
+    json::array out;
+    for (const Hash32& root : roots) out.emplace_back(to_0x(view(root)));
+    return out;
+}
+
+json::array accounts_of(const std::vector<ledger::Address>& accounts) {
+    json::array out;
+    for (const ledger::Address& account : accounts) out.emplace_back(ledger::to_checksum(account));
+    return out;
+}
+
+/// Who can check what a member of a private group does on its own data.
+std::string own_data(const MemberStory& story) {
+    if (story.member.data.empty()) return {};
+    const std::size_t auditors = story.consent.accepted.size();
+    return auditors == 0 ? ", on data of its own that nobody else has"
+                         : ", on data of its own that " + std::to_string(auditors) + " accounts have and may audit";
+}
+
 json::object to_json(const MemberStory& story) {
     json::array rounds;
     for (const MemberRound& round : story.rounds) {
@@ -63,6 +83,8 @@ json::object to_json(const MemberStory& story) {
             {"leaving", story.member.leaving},
             {"absent", story.member.absent},
             {"earned", story.run.earned.to_decimal()},
+            {"data", roots_of(story.member.data)},
+            {"auditors_of_data", accounts_of(story.consent.accepted)},
             {"rounds", std::move(rounds)}};
 }
 
@@ -81,7 +103,8 @@ std::string line_of(const MemberStory& story) {
                       std::string(market::slug(story.run.state)) + (story.member.leaving ? ", leaving" : "") +
                       ", from round " + std::to_string(story.member.entered) + ", recorded " +
                       std::to_string(counts[RoundOutcome::recorded]) + ", absent " +
-                      std::to_string(counts[RoundOutcome::absent]) + ", earned " + describe_coins(story.run.earned);
+                      std::to_string(counts[RoundOutcome::absent]) + own_data(story) + ", earned " +
+                      describe_coins(story.run.earned);
     return out + (exceptions.empty() ? "" : "; rounds" + exceptions.substr(1));
 }
 

@@ -11,6 +11,15 @@ namespace retrace::node::cli {
 /// Describes the audits of the segments if `possible` auditors (at most as many as the task asks for) could be drawn.
 std::string describe_auditors(std::size_t possible, const TaskFile& task);
 
+/// Whether the members of the task train on data of their own (contracts 21.13).
+inline bool is_private(const TaskFile& task) { return task.group && task.group->private_data; }
+/// What the odds of such a task are not about.
+inline constexpr const char* kPrivateWords =
+    "PRIVATE DATA: these odds and the stake are about segments that take in messages, which everybody can replay. What "
+    "a "
+    "member does on data of its own is checked by accounts to which it gives the data, which may be its own, and else "
+    "by nobody";
+
 /// Returns `data_dir`, or ~/.retrace/requester if it is empty.
 std::filesystem::path requester_folder(const std::string& data_dir);
 /// Returns the file that records from which folder a task was submitted.
@@ -34,6 +43,9 @@ void add_task_run(CLI::App& task, Program& program);
 void add_task_raise(CLI::App& task, Program& program);
 void add_task_top_up(CLI::App& task, Program& program);
 void add_task_decide(CLI::App& task, Program& program);
+void add_task_admit(CLI::App& task, Program& program);
+/// Accounts in ascending order, each once.
+Result<std::vector<ledger::Address>> parse_accounts(const std::vector<std::string>& texts);
 void add_task_plan(CLI::App& task, Program& program);
 void add_task_show(CLI::App& task, Program& program);  ///< show, list, cancel, accept, odds
 void add_task_explain(CLI::App& task, Program& program);

@@ -153,7 +153,8 @@ json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& 
                      {"paid_unaudited", task.allow_unaudited},
                      {"on_fraud", terms.rollbacks == 0 ? "keep" : "rollback"},
                      {"rollbacks", terms.rollbacks},
-                     {"ahead", terms.ahead}};
+                     {"ahead", terms.ahead},
+                     {"private_data", is_private(task)}};
     if (!plan.measured) {
         out["not_timed"] = plan.not_measured;
         return out;
@@ -204,7 +205,8 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
               << " segments of each member and " << describe_coins(price.escrow.audits) << " set aside for audits\n"
               << "audits       about " << static_cast<double>(price.audit_cost_bp) / 100
               << " % of the price are expected; " << chances_of(price) << "\n             " << auditors_of(task, price)
-              << '\n';
+              << '\n'
+              << (is_private(task) ? std::string(kPrivateWords) + "\n" : std::string());
 }
 
 }  // namespace

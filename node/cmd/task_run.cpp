@@ -97,7 +97,8 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
         return fail(program, "--memory is for --offload and for --device cuda-offload");
     if (task->group && !flags.offload.empty()) return fail(program, "trainings in rounds have no --offload yet");
     if (task->group) return run_rounds(program, *task, *step, inputs, flags);
-    if (flags.members != 0) return fail(program, "--members is for a task that was compiled with --rounds");
+    if (flags.members != 0 || !flags.member_data.empty())
+        return fail(program, "--members and --member-data are for a task that was compiled with --rounds");
     if (!flags.offload.empty())
         return run_offloaded(program, *task, *step, *data, flags, folder_of(flags) / "unfinished.run");
     kernels::ThreadPool pool(flags.threads);
@@ -170,6 +171,8 @@ void add_task_run(CLI::App& parent, Program& program) {
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
     add_threads(*command, flags->threads);
+    command->add_option("--member-data", flags->member_data,
+                        "Folders of data sets of the members of a training in rounds, by run; others have the task's");
     command->add_option("--members", flags->members, "Members of a training in rounds (as many as the task names)")
         ->check(CLI::Range(1, 256));
     command

@@ -2,6 +2,9 @@
 // The flags of `retrace task run`, and its form for trainings in rounds.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "kernels/exec/executor.hpp"
 #include "node/artifacts/metrics_csv.hpp"
 #include "node/cmd/cli.hpp"
@@ -13,7 +16,8 @@ namespace retrace::node::cli {
 struct TaskRunFlags {
     std::string folder, out, device = "auto";
     unsigned threads = 0;
-    std::uint32_t members = 0;  ///< 0: as many as the task names.
+    std::uint32_t members = 0;             ///< 0: as many as the task names.
+    std::vector<std::string> member_data;  ///< Folders of the members' own data, by run; the others have the task's.
     bool local = false, evaluate = false, outliers = false;
     std::string offload;           ///< Folder on the disk that takes what does not fit the memory; empty: none.
     std::uint64_t memory_mib = 0;  ///< With `offload`; 0: three quarters of what is free.

@@ -35,6 +35,27 @@ Status<> check_fit(const kernels::GroupPlan& plan, const kernels::Program& train
     return Unit{};
 }
 
+/// The members' own data, which the plan's inner steps take in place of the task's.
+Result<std::vector<DataSet>> load_member_data(const kernels::GroupPlan& plan, const std::vector<std::string>& folders,
+                                              std::uint32_t members) {
+    if (folders.size() > members)
+        return error("--member-data names " + std::to_string(folders.size()) + " folders for " +
+                     std::to_string(members) + " members");
+    const kernels::Program& inner = *plan.find(kernels::Phase::inner);
+    std::vector<DataSet> out;
+    for (const std::string& folder : folders) {
+        RETRACE_TRY(data, load_dataset(folder));
+        bool fits = data.parts.size() == inner.datasets;
+        for (std::uint32_t i = 0; fits && i < inner.datasets; ++i) {
+            const kernels::TensorRecord& wanted = inner.tensors[inner.states + inner.constants + i];
+            fits = data.parts[i].tensor.dtype == wanted.dtype && data.parts[i].tensor.dims == wanted.dims;
+        }
+        if (!fits) return error(folder + ": it has other types or shapes than the task's data");
+        out.push_back(std::move(data));
+    }
+    return out;
+}
+
 /// The mean of the metric over all inner steps of a round.
 float mean_loss(const std::vector<std::vector<std::vector<kernels::Metric>>>& members) {
     float sum = 0;
@@ -73,6 +94,13 @@ int run_rounds(const Program& program, const TaskFile& task, const kernels::Prog
     const std::uint32_t members = flags.members != 0 ? flags.members : terms.members;
     solver::LocalGroup group(*plan, task.seed, inputs.datasets, members, pool);
 
+    const auto own = load_member_data(*plan, flags.member_data, members);
+    if (!own) return fail(program, own.error().message);
+    for (std::uint32_t member = 0; member < own->size(); ++member) {
+        std::vector<const kernels::Tensor*> tensors;
+        for (const DataSet::Part& part : (*own)[member].parts) tensors.push_back(&part.tensor);
+        group.set_data(member, std::move(tensors));
+    }
     const std::vector<solver::MemberTurn> turns(members, {terms.inner, true});
     MetricTable table{{"loss"}, {}};
     json::array losses;

@@ -180,6 +180,7 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
                          {"audit_cost_share", cost},
                          {"possible_auditors", possible},
                          {"paid_unaudited", task->allow_unaudited},
+                         {"private_data", is_private(*task)},
                          {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}};
         (*at)->add_proven(out);
         std::cout << json::serialize(out) << '\n';
@@ -197,7 +198,7 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
                       ? "the probability that a bad segment is detected is unknown, because no auditor can be drawn; "
                       : "the first and the last segment are always audited; ")
               << describe_auditors(possible, *task) << '\n'
-              << (*at)->proven_line();
+              << (is_private(*task) ? std::string(kPrivateWords) + "\n" : std::string()) << (*at)->proven_line();
     return kDone;
 }
 

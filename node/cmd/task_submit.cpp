@@ -26,6 +26,7 @@ struct TaskSubmitFlags {
     SignerOptions signer;
     std::string data_dir, file, raise_to, budget;
     std::uint64_t task = 0;
+    std::vector<std::string> admit;
     bool wait = false, allow_unaudited = false;
     std::uint32_t auctions = 3;  ///< Of one posting, as long as they have no winners.
     std::uint32_t again = 0;     ///< How often it is posted again if too few solvers bid.
@@ -109,8 +110,9 @@ Result<Posted> post_once(const TaskSubmitFlags& flags, const TaskFile& task, con
                           "the next task puts " + describe_coins(call.value) + " in escrow, and --budget has " +
                               describe_coins(left) + " left"};
     }
-    RETRACE_TRY(posted,
-                post_task(task, *store, session.submitter, session.at->chain, show_transfer, flags.auctions - 1));
+    RETRACE_TRY(admitted, parse_accounts(flags.admit));
+    RETRACE_TRY(posted, post_task(task, *store, session.submitter, session.at->chain, show_transfer, flags.auctions - 1,
+                                  admitted));
     note_folder(flags, session.chain_id, posted.id);
     std::cerr << "task " << posted.id << " posted, " << describe_coins(posted.escrow) << " in escrow" << std::endl;
     if (!posted.one_auction.empty())
@@ -291,6 +293,8 @@ void add_task_submit(CLI::App& parent, Program& program) {
         ->check(CLI::Range(1, 1000));
     post->add_option("--budget", post_flags->budget,
                      "Post none that would take the escrows of all above so many coins");
+    post->add_option("--admit", post_flags->admit,
+                     "Of a private training: accounts that may take part (more: `retrace task admit`)");
     post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
                    "Pay for segments that no auditor can be drawn for");
 

@@ -76,7 +76,7 @@ std::vector<MemberStory> member_stories(const ledger::StateView& view, std::uint
         auto member = views::member(view, id, index);
         if (!run || !member) continue;
         const bool sends_no_more = market::is_over(run->state) || member->leaving;
-        MemberStory story{*run, std::move(*member), {}};
+        MemberStory story{*run, std::move(*member), views::consent(view, id, index), {}};
         const bool has_open = group->phase != GroupPhase::starting && group->round < terms->rounds;
         const std::uint32_t end = std::min(group->round, terms->rounds) + (has_open ? 1 : 0);
         for (std::uint32_t round = story.member.entered; round < end; ++round) {

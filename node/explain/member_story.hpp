@@ -40,6 +40,7 @@ struct MemberRound {
 struct MemberStory {
     market::Run run;
     market::Member member;
+    market::Consent consent;          ///< To auditors of its own data, in a private group.
     std::vector<MemberRound> rounds;  ///< From its first one to the open one, or to its last one if it sends no more.
 };
 

@@ -112,6 +112,15 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     out.max_age = terms.max_age;
     out.rollbacks = terms.rollbacks;
     out.ahead = terms.ahead;
+    if (!terms.private_data) return out;
+    const std::uint32_t sets = plan.at(kernels::Phase::inner).program.datasets;
+    if (sets == 0 || sets > market::kPrivateSetsMax)
+        return error("[rounds] private is for a training on 1 to " + std::to_string(market::kPrivateSetsMax) +
+                     " data sets, and this one has " + std::to_string(sets));
+    if (2 * (terms.rounds + 1) > market::kSegmentsMax)
+        return error("[rounds] private trainings have at most " + std::to_string(market::kSegmentsMax / 2 - 1) +
+                     " rounds");
+    out.private_sets = static_cast<std::uint8_t>(sets);
     return out;
 }
 

@@ -138,6 +138,7 @@ void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     terms.max_age = count("max_age", 0, market::kKeepRoundsMax).value_or(0);
     terms.rollbacks = static_cast<std::uint8_t>(count("rollbacks", 0, market::kRollbacksMax).value_or(0));
     terms.ahead = count("ahead", 0, market::kAheadMax).value_or(0);
+    terms.private_data = table.flag("private").value_or(false);
     task.group = std::move(terms);
 }
 
@@ -251,6 +252,7 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
         if (group.max_age != 0) rounds.insert("max_age", group.max_age);
         if (group.rollbacks != 0) rounds.insert("rollbacks", group.rollbacks);
         if (group.ahead != 0) rounds.insert("ahead", group.ahead);
+        if (group.private_data) rounds.insert("private", true);
         root.insert("rounds", std::move(rounds));
     }
     if (task.compiled) {

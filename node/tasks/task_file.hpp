@@ -26,6 +26,7 @@ struct GroupTerms {
     std::uint32_t max_age = 0;
     std::uint8_t rollbacks = 0;  ///< 0: messages of a member that is convicted stand.
     std::uint32_t ahead = 0;
+    bool private_data = false;  ///< Members train on data of their own, of the shapes of the task's, which stay here.
 };
 
 /// What follows from the training program or the plan, for a page that posts the task and computes no costs.

@@ -2,6 +2,7 @@
 // Methods for tasks: their specification, progress and events; and for reservations.
 #include <algorithm>
 
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/reservations.hpp"
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
@@ -25,6 +26,12 @@ std::vector<market::Run> runs_of(const StateView& view, const market::Task& task
     return out;
 }
 
+/// Of a run.
+std::uint64_t most_segments(const StateView& view, std::uint64_t id, const market::TaskSpec& spec) {
+    const auto group = views::group_spec(view, id);
+    return market::most_segments(spec, group ? &*group : nullptr);
+}
+
 bool takes_part(const StateView& view, const market::Task& task, const ledger::Address& party) {
     if (task.requester == party) return true;
     if (std::find(task.bidders.begin(), task.bidders.end(), party) != task.bidders.end()) return true;
@@ -46,7 +53,7 @@ std::optional<TaskSummary> summary(const StateView& view, std::uint64_t id, cons
                     task->state,
                     task->requester,
                     task->posted_height,
-                    spec->segments(),
+                    most_segments(view, id, *spec),
                     task->first_state,
                     spec->price_ceiling};
     if (task->runs > 0) {
@@ -72,7 +79,8 @@ Answer get_task(const Backend& backend, const Params& params, Caller& caller) {
     const auto task = views::task(*state.view, id);
     const auto spec = views::spec(*state.view, id);
     if (!task || !spec) return json::value(nullptr);
-    TaskAnswer out{*task, *spec, spec->segments(), 0, 0, task->first_state, runs_of(*state.view, *task)};
+    TaskAnswer out{
+        *task, *spec, most_segments(*state.view, id, *spec), 0, 0, task->first_state, runs_of(*state.view, *task)};
     if (!out.runs.empty()) {
         const market::Run& newest = out.runs.back();
         out.committed = newest.next_state == 0 ? 0 : newest.next_state - 1;
@@ -125,7 +133,8 @@ Answer get_segments(const Backend& backend, const Params& params, Caller& caller
     const auto spec = views::spec(*state.view, id);
     if (!spec || !views::run(*state.view, id, index)) return json::value(nullptr);
     std::vector<SegmentAnswer> out;
-    for (std::uint64_t i = first; i < spec->segments() && i - first < count; ++i) {
+    const std::uint64_t end = most_segments(*state.view, id, *spec);
+    for (std::uint64_t i = first; i < end && i - first < count; ++i) {
         auto segment = views::segment(*state.view, id, index, i);
         if (!segment) continue;
         out.push_back({i, std::move(*segment), views::checkpoint(*state.view, id, index, i),

@@ -240,6 +240,9 @@ export interface GroupSpec {
     maskBits: number;
     maskBlocks: string;
     maxAge: number;
+    rollbacks: number;
+    ahead: number;
+    privateSets: number;
 }
 
 export interface Group {

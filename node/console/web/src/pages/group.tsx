@@ -69,6 +69,13 @@ export function GroupPanel({ of: data }: { of: Group | null | undefined }) {
                     ["due in block", num(group.deadline) ? <BlockLink of={group.deadline} /> : "–"],
                 ]}
             />
+            {spec.privateSets ? (
+                <p>
+                    Members train on data of their own that nobody else needs to have. Everybody can check which messages they took
+                    in. What they did on their data is checked only by accounts to which a member gave them, which may be its own,
+                    and is otherwise unverified.
+                </p>
+            ) : null}
             <Table label="Members" head={[["run", "num"], ["solver"], ["state"], ["base", "num"], ["messages", "num"], ["last round", "num"], ["absent", "num"], ["earned", "num"]]}>
                 {members.map((one) => (
                     <tr key={one.run}>
