@@ -48,12 +48,12 @@ inline market::GroupSpec group_terms() {
     return out;
 }
 
-/// A member's state whose header has this step. With `lie` its own tensor is another one, and with `fork` the shared one
+/// A member's state whose header has this step, after so many records with messages. With `lie` its own tensor is another one, and with `fork` the shared one
 /// too.
 inline kernels::StateCommitment member_state(const market::TaskSpec& spec, std::uint32_t run, std::uint64_t index,
-                                             std::uint64_t step, std::uint32_t base, bool lie, bool fork) {
+                                             std::uint64_t step, std::uint32_t taken_in, bool lie, bool fork) {
     kernels::StateCommitment out;
-    out.tensor_roots = {word(2, base, fork ? 1 : 0), word(3, run, index, lie || fork ? 1 : 0), word(4, run, index),
+    out.tensor_roots = {word(2, taken_in, fork ? 1 : 0), word(3, run, index, lie || fork ? 1 : 0), word(4, run, index),
                         word(5, run, index)};
     out.header = {spec.contract_hash, spec.program_root, step, out.tree().root()};
     out.root = out.header.root();
@@ -124,11 +124,25 @@ public:
     contracts::RevealHoldings reveal(bool all) const { return {run_.task, run_.index, group_.round, bitmap(all), {}}; }
     std::uint32_t round() const { return group_.round; }
     std::uint32_t max_age() const { return terms_.max_age; }
+    /// In a private group: whether records are to be taken in before inner steps.
+    bool is_behind() const {
+        return terms_.private_sets != 0 &&
+               contracts::views::taken_in_until(view_, run_.task, run_.index) < group_.round;
+    }
 
 private:
     kernels::StateCommitment state(std::uint64_t index, std::uint64_t step, std::uint32_t base, bool lie,
                                    bool fork) const {
-        return member_state(spec_, run_.index, index, step, base, lie, fork);
+        return member_state(spec_, run_.index, index, step, taken_in(base), lie, fork);
+    }
+    /// Records below the base that changed the shared tensors: an empty one does not.
+    std::uint32_t taken_in(std::uint32_t base) const {
+        std::uint32_t out = 0;
+        for (std::uint32_t round = 0; round < base; ++round) {
+            const auto record = contracts::views::round(view_, run_.task, round);
+            out += record && !record->entries.empty() ? 1 : 0;
+        }
+        return out;
     }
     Hash32 blind(std::uint64_t index, const kernels::StateCommitment& made) const {
         return solver::checkpoint_commitment(run_.task, run_.index, index, {}, made.root);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Requesters and members of groups: rounds, messages, lists, openings, seats.
+#include <algorithm>
+
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
 #include "tests/stateful/group_states.hpp"
@@ -47,11 +49,32 @@ void Players::post_group() {
     spec.replay_blocks = draws_.below(4);
     spec.finish_blocks = draws_.between(200, 2'000);
     spec.allow_unaudited = draws_.one_in(2);
+    const bool is_private = draws_.one_in(3);
+    if (is_private) {
+        terms.private_sets = static_cast<std::uint8_t>(draws_.between(1, 2));
+        spec.allow_unaudited = true;
+        spec.data_roots.clear();
+    }
     const auto escrow = market::escrow_of(spec, profile_.params);
-    if (escrow)
-        send(party(profile_.accounts - 1 - static_cast<std::uint32_t>(draws_.below(2))), PostGroup{spec, terms},
-             escrow->total());
+    const Address requester = party(profile_.accounts - 1 - static_cast<std::uint32_t>(draws_.below(2)));
     ++posted_;
+    if (!escrow || send(requester, PostGroup{spec, terms}, escrow->total()) != CallStatus::ok || !is_private) return;
+    std::vector<Address> accounts;
+    for (std::uint32_t i = 0; i < profile_.solvers; ++i) accounts.push_back(party(i));
+    std::sort(accounts.begin(), accounts.end());
+    send(requester, AdmitMembers{views::task_count(world_.state()), std::move(accounts)});
+}
+
+void Players::serve_private(const market::Run& run) {
+    const auto terms = views::group_spec(world_.state(), run.task);
+    if (terms->private_sets == 0) return;
+    if (!views::has_data(world_.state(), run.task, run.index)) {
+        const std::vector<Hash32> data(terms->private_sets, word(9, run.task, run.index));
+        return (void)send(run.solver, CommitData{run.task, run.index, data});
+    }
+    if (profile_.verifiers > 0 && draws_.one_in(20)) send(run.solver, GiveConsent{run.task, run.index, {verifier()}});
+    for (const Address& named : views::consent(world_.state(), run.task, run.index).named)
+        if (draws_.one_in(4)) send(named, AcceptConsent{run.task, run.index});
 }
 
 void Players::serve_group(const TaskModel& model) {
@@ -71,6 +94,8 @@ void Players::commit_segment(const TaskModel& model, const market::Run& run) {
     const auto truth = secrets_.truth_of(run.task, run.index, run.next_state, true);
     const bool lie = truth != Secrets::Truth::right, fork = truth == Secrets::Truth::closed;
     if (run.next_state == 0) return (void)send(run.solver, calls.first(lie));
+    if (calls.is_behind())
+        if (const auto call = calls.next(calls.round(), 0, lie, fork)) return (void)send(run.solver, *call);
     const GroupPhase phase = model.group->phase;
     if (phase != GroupPhase::training && phase != GroupPhase::over) return;
     const auto steps = static_cast<std::uint32_t>(phase == GroupPhase::over ? 0 : draws_.between(1, 4));
@@ -122,6 +147,7 @@ std::optional<std::uint64_t> Players::message_taken_in(const market::Audit& audi
 void Players::serve_member(const TaskModel& model, const RunModel& run) {
     const market::Run now = run.run;
     const bool stops = mixed(now.task * 31 + now.index) % 100 < profile_.stops && now.next_state > mixed(now.task) % 3;
+    if (!stops && diligent()) serve_private(now);
     if (!stops && diligent() && draws_.one_in(3)) commit_segment(model, now);
     if (!stops && diligent()) exchange_messages(model, now);
     if (!stops && diligent()) mask_messages(model, now);

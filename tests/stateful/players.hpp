@@ -50,6 +50,7 @@ private:
     void post_group();
     void serve_group(const TaskModel& model);
     void serve_member(const TaskModel& model, const RunModel& run);
+    void serve_private(const market::Run& run);
     void commit_segment(const TaskModel& model, const market::Run& run);
     void exchange_messages(const TaskModel& model, const market::Run& run);
     void mask_messages(const TaskModel& model, const market::Run& run);

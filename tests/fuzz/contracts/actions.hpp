@@ -130,7 +130,12 @@ private:
         if (escrow) add(beginner, contracts::BeginReserved{reservation.id}, escrow->total());
     }
     void post_group(market::TaskSpec spec) {
-        const market::GroupSpec terms = stateful::group_terms();
+        market::GroupSpec terms = stateful::group_terms();
+        if (choices_.flip()) {
+            terms.private_sets = 1;
+            spec.data_roots.clear();
+            spec.allow_unaudited = true;
+        }
         spec.program_root = contracts::plan_of(terms).root();
         spec.init_root = terms.phases[0].program_root;
         spec.initial_state_root = {};
@@ -144,6 +149,7 @@ private:
     void of_task(const market::Task& task) {
         using namespace contracts;
         if (task.state == market::TaskState::bidding) {
+            if (views::is_group(view_, task.id)) add(task.requester, AdmitMembers{task.id, everybody()});
             for (std::size_t i = 1; i < kParties; ++i) {
                 const ledger::U256 price(1 + i % 2);
                 if (height_ < task.bid_end)
@@ -156,6 +162,13 @@ private:
         add(task.requester, AcceptModel{task.id});
         for (const std::uint32_t index : task.active)
             if (const auto run = views::run(view_, task.id, index)) of_run(*run);
+    }
+
+    static std::vector<ledger::Address> everybody() {
+        std::vector<ledger::Address> out;
+        for (std::size_t i = 0; i < kParties; ++i) out.push_back(party(i));
+        std::sort(out.begin(), out.end());
+        return out;
     }
 
     void of_run(const market::Run& run) {
@@ -182,6 +195,9 @@ private:
         using namespace contracts;
         if (!views::member(view_, run.task, run.index)) return;
         const stateful::MemberCalls calls(view_, run);
+        add(run.solver, CommitData{run.task, run.index, {root(8, lie())}});
+        if (choices_.below(8) == 0) add(run.solver, GiveConsent{run.task, run.index, {party(lie() ? 3 : 4)}});
+        if (choices_.below(8) == 0) add(party(lie() ? 3 : 4), AcceptConsent{run.task, run.index});
         if (run.next_state == 0) return add(run.solver, calls.first(lie()));
         const std::uint32_t behind = static_cast<std::uint32_t>(choices_.below(2));
         for (const std::uint32_t steps : {0u, 1u + static_cast<std::uint32_t>(choices_.below(5))})
