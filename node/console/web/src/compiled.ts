@@ -173,6 +173,7 @@ function readRounds(of: Table): RoundTerms {
     const members = number("members", 1n, 256n);
     const absenceLimit = number("absence_limit", 1n, 256n, 8);
     const maxAge = number("max_age", 0n, 256n, 0);
+    if (of.private === true) throw new Fault("task.toml: members of a private training are admitted by `retrace task submit --admit`; this page cannot.");
     return {
         rounds: number("rounds", 1n, 1_000_000n),
         members,
@@ -186,6 +187,8 @@ function readRounds(of: Table): RoundTerms {
         keepRounds: number("keep_rounds", 1n, 256n, 64),
         catchUpMax: of.catch_up_max === undefined ? null : number("catch_up_max", 1n, 2n ** 20n - 1n),
         maxAge,
+        rollbacks: number("rollbacks", 0n, 8n, 0),
+        ahead: number("ahead", 0n, 64n, 0),
     };
 }
 

@@ -71,6 +71,8 @@ export interface RoundTerms {
     /** null: what a member has missed that was away as long as it may. */
     catchUpMax: number | null;
     maxAge: number;
+    rollbacks: number;
+    ahead: number;
 }
 
 /** The group's terms; a Fault about the first number that the market does not take (node/tasks/group_task.cpp). */
@@ -104,6 +106,9 @@ export function groupOf(terms: RoundTerms, plan: Pick<Plan, "stepsMax" | "shared
         absenceLimit,
         keepRounds,
         catchUpMax,
+        rollbacks: terms.rollbacks,
+        ahead: terms.ahead,
+        privateSets: 0,
         maskBits: 0,
         maskBlocks: "0x0",
         maxAge,

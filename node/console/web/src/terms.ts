@@ -137,6 +137,8 @@ function roundsOf(old: Spec, of: NonNullable<Posting["rounds"]>, values: Values,
         keepRounds: number("keepRounds", "The number of rounds for which messages are kept", 1, 256),
         catchUpMax: values.catchUpMax?.trim() ? number("catchUpMax", "The number of messages taken in at once", 1, 2 ** 20 - 1) : null,
         maxAge: number("maxAge", "The number of rounds that a slow member trains on", 0, 255),
+        rollbacks: of.group.rollbacks,
+        ahead: of.group.ahead,
     }, of.group);
     const stepCost = of.costs ? hex(of.costs.alone + BigInt(members) * of.costs.message) : old.stepCost;
     const spec = { ...commonOf(old, values, { ...flags, spot: false }), steps: hex(rounds + 1), interval: "0x1", replicas: members, stepCost };

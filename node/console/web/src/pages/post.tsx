@@ -158,7 +158,7 @@ export function PostPage({ like }: { like: string }) {
     const [id, setId] = useState(/^\d+$/.test(like) ? Number(like) : 0);
     const task = useQuery<Task | null>(id ? "retrace_task" : null, [hex(id)]);
     const group = useQuery<Group | null>(id ? "retrace_group" : null, [hex(id)]);
-    const masked = (group.data?.group && group.data.spec?.maskBits !== 0) ?? false;
+    const masked = (group.data?.group && (group.data.spec?.maskBits !== 0 || group.data.spec?.privateSets !== 0)) ?? false;
     return (
         <>
             <h1>Post a task</h1>
