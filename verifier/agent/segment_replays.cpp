@@ -20,13 +20,16 @@ Result<kernels::State, solver::Unavailable> SegmentReplays::start_state(const Re
         const auto known = store.commitment(key);
         if (!known || known->root != root) continue;
         auto loaded = store.load(key, pool);
-        if (loaded) return std::move(loaded).value();
+        if (!loaded) continue;
+        loaded->step = inputs.steps->header_step(inputs.first);
+        return std::move(loaded).value();
     }
     RETRACE_TRY(state, inputs.fetch_start(root));
     // The state is kept for the dispute: a solver that lied has no reason to serve it a second time.
     auto saved = store.save(claimed, kernels::commit_state(inputs.steps->root(), state, pool), state);
     if (saved) saved = store.retain(claimed, true);
     if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
+    state.step = inputs.steps->header_step(inputs.first);
     return state;
 }
 

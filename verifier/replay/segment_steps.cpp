@@ -30,7 +30,11 @@ class SegmentSteps final : public ReplaySteps {
 public:
     SegmentSteps(MemberSetup setup, const solver::SegmentView& segment, kernels::SegmentPositions positions,
                  LoadMessage load)
-        : setup_(std::move(setup)), segment_(segment), positions_(std::move(positions)), load_(std::move(load)) {}
+        : setup_(std::move(setup)), segment_(segment), positions_(std::move(positions)), load_(std::move(load)) {
+        // In a private group the segment before has the same base (contracts 21.13.4): its places are not this one's.
+        const std::uint64_t base = positions_.span().base;
+        if (segment_.start_step >> kernels::kPlaceBits == base) segment_.start_step = kernels::header_step(base, 0);
+    }
 
     PlayedStep at(std::uint64_t t) override {
         const solver::PlanRunner::At at = runner_at(t);
