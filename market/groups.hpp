@@ -55,7 +55,7 @@ struct GroupSpec {
     std::uint32_t max_age = 0;        ///< A message may be of a base so many rounds before the one it is sent in.
     std::uint8_t rollbacks = 0;       ///< Most rollbacks after which a lost run's messages are undone; 0: they stand.
     std::uint32_t ahead = 0;  ///< With rollbacks: a round opens when all messages so many rounds before are final.
-    std::uint8_t private_sets = 0;    ///< Data sets that each member brings and nobody else has; 0: those of the task.
+    std::uint8_t private_sets = 0;  ///< Data sets that each member brings and nobody else has; 0: those of the task.
 
     bool operator==(const GroupSpec&) const = default;
     static auto tie(auto& g) {
@@ -64,9 +64,10 @@ struct GroupSpec {
                         g.mask_bits, g.mask_blocks, g.max_age, g.rollbacks, g.ahead, g.private_sets);
     }
     static Names names() {
-        return {"rounds",      "stepsMax",    "shared",      "publicTensors", "phases",       "least",
-                "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks",  "absenceLimit", "keepRounds",
-                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge",        "rollbacks",    "ahead", "privateSets"};
+        return {"rounds",       "stepsMax",    "shared",      "publicTensors", "phases",
+                "least",        "roundBlocks", "graceBlocks", "fetchBlocks",   "revealBlocks",
+                "absenceLimit", "keepRounds",  "catchUpMax",  "maskBits",      "maskBlocks",
+                "maxAge",       "rollbacks",   "ahead",       "privateSets"};
     }
 };
 

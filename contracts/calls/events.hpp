@@ -398,6 +398,7 @@ using AnyEvent =
                  CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
                  ValidatorPowerChanged, ValidatorJailed, UpgradeDecided, RoundPhaseChanged, SegmentCommitted,
                  RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid, TaskToppedUp, RunGivenBack,
-                 TimeReserved, ReservationChanged, ReservationPaid, GroupRolledBack, UndoneRepaid, MembersAdmitted, DataCommitted, ConsentGiven, ConsentAccepted>;
+                 TimeReserved, ReservationChanged, ReservationPaid, GroupRolledBack, UndoneRepaid, MembersAdmitted,
+                 DataCommitted, ConsentGiven, ConsentAccepted>;
 
 }  // namespace retrace::contracts

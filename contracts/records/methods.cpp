@@ -105,7 +105,8 @@ CallStatus unknown_of_group() {
     if constexpr (
         requires(Read r) { r.task; } && !requires(Read r) { r.run; } && !requires(Read r) { r.round; })
         return CallStatus::not_group;
-    if constexpr (std::same_as<Read, ReadMember> || std::same_as<Read, ReadConsent> || std::same_as<Read, ReadMemberAttempts>)
+    if constexpr (std::same_as<Read, ReadMember> || std::same_as<Read, ReadConsent> ||
+                  std::same_as<Read, ReadMemberAttempts>)
         return CallStatus::unknown_run;
     if constexpr (std::same_as<Read, ReadMemberSegment>) return CallStatus::not_committed;
     return CallStatus::unknown_round;

@@ -71,8 +71,7 @@ std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64
                             most = out.private_data ? 2 * (rounds + 1) : rounds + 1 + out.rollbacks.size();
         const std::uint64_t last = std::min(out.members.back().run.finalised, most);
         for (std::uint64_t segment = 0; segment < last; ++segment)
-            if (!views::is_void(view, id, index, segment))
-                count_segment(view, *terms, segment, out.members.back());
+            if (!views::is_void(view, id, index, segment)) count_segment(view, *terms, segment, out.members.back());
     }
     const auto convictions = contracts::list<contracts::ConvictedSegment>(view, contracts::keys::convictions(id));
     for (std::uint32_t round = 0; round < out.rounds; ++round) {

@@ -195,7 +195,9 @@ std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, con
     std::optional<FreeSeat::Anchor> out;
     if (group.phase == GroupPhase::starting) return FreeSeat::Anchor{};
     const bool undoes = terms.rollbacks != 0;
-    const std::uint32_t firm = undoes ? views::final_rounds(view, task.id, views::rollbacks(view, task.id)) : 0;
+    const market::Rollbacks known = undoes ? views::rollbacks(view, task.id) : market::Rollbacks{};
+    const bool may_undo = undoes && known.noted.size() < terms.rollbacks;
+    const std::uint32_t firm = may_undo ? views::final_rounds(view, task.id, known) : UINT32_MAX;
     for (const std::uint32_t index : task.active) {
         const auto run = views::run(view, task.id, index);
         if (!run || run->state != market::RunState::running || run->finalised == 0) continue;

@@ -15,6 +15,7 @@
 #include <iostream>
 #include <thread>
 
+#include "contracts/records/rollback_views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "market/odds.hpp"
 #include "node/agents/bidding.hpp"
@@ -315,7 +316,7 @@ U256 stake_to_start(const ledger::StateView& state, const market::Params& params
         const auto task = views::task(state, id);
         const auto spec = views::spec(state, id);
         if (!task || !spec || task->wanted == 0) continue;
-        const auto lock = market::stake_floor(params, *spec);
+        const auto lock = views::stake_floor(state, params, id);
         if (lock && (!least || *lock < *least)) least = lock;
     }
     market::TaskSpec usual;

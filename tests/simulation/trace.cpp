@@ -16,7 +16,8 @@ struct Words {
     void value(const Hash32& hash) { out += to_hex(view(hash)).substr(0, 12); }
     void value(const ledger::Address& address) { out += trace.name_of(address); }
     void value(const std::string& text) { out += text; }
-    void value(const std::vector<ledger::Address>& list) {
+    template <class Item>
+    void value(const std::vector<Item>& list) {
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (i != 0) out += ",";
             value(list[i]);

@@ -193,7 +193,11 @@ void open_round(Effects& fx, Group& group) {
     const GroupSpec terms = terms_of(fx, group);
     if (terms.rollbacks != 0 && !may_open_round(fx, group, terms)) {
         if (group.phase != GroupPhase::settling) return enter(fx, group, GroupPhase::settling, terms.round_blocks);
-        return look_at(fx, group, fx.height + terms.round_blocks);  // Members that are final make it look sooner.
+        // Members that are final make it look sooner. Else each look comes after as long as was waited before it: a
+        // group that settles for long must not fill the scheduler of the chain.
+        const std::uint64_t closed =
+            must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height;
+        return look_at(fx, group, fx.height + std::max(terms.round_blocks, fx.height - closed));
     }
     if (group.round == terms.rounds)
         for (const std::uint32_t run : task_of(fx, group).active) note_rounds_over(fx, group.task, run);

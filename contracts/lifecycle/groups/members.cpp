@@ -235,8 +235,11 @@ std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task) {
     const auto terms = views::group_spec(fx.state, task);
     if (!terms) return plain;
     const bool over = group_of(fx.state, task).phase == market::GroupPhase::over;
-    const std::uint64_t from =
-        over ? must_load<market::Round>(fx.state, keys::round(task, terms->rounds - 1)).height : fx.height;
+    // In a group with rollbacks the time between the last record and the last phase is nobody's absence (21.14.3).
+    const std::uint64_t from = !over ? fx.height
+                               : terms->rollbacks != 0
+                                   ? views::rollbacks(fx.state, task).opened
+                                   : must_load<market::Round>(fx.state, keys::round(task, terms->rounds - 1)).height;
     return std::max(plain, from + absence_blocks(*terms));
 }
 
@@ -260,8 +263,7 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
         const std::uint32_t sent = segment.base + segment.age;
         const auto message = must_load<market::RoundMessage>(view, keys::round_message(run.task, sent, run.index));
         const bool recorded = message.recorded || market::ended_by_rollback(rollbacks.noted, sent);  // 21.14.6
-        if (recorded && !message.unpaid)
-            earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
+        if (recorded && !message.unpaid) earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
     }
     return earned;
 }

@@ -56,8 +56,8 @@ std::optional<std::uint32_t> first_not_final(const StateView& view, const market
     return std::nullopt;
 }
 
-/// Nullopt: the run's loss undoes nothing.
-std::optional<Undone> undone_by(const StateView& view, std::uint64_t task, std::uint32_t index) {
+/// Nullopt: the run's loss undoes nothing. `priced`: with the price, for which all messages that it undoes are read.
+std::optional<Undone> undone_by(const StateView& view, std::uint64_t task, std::uint32_t index, bool priced) {
     const auto terms = views::group_spec(view, task);
     if (!terms || terms->rollbacks == 0) return std::nullopt;
     const market::Rollbacks known = views::rollbacks(view, task);
@@ -68,6 +68,7 @@ std::optional<Undone> undone_by(const StateView& view, std::uint64_t task, std::
     Undone out;
     const bool open = group.phase != GroupPhase::settling;
     out.rollback = {index, *first, group.round - (open ? 0u : 1u), open};
+    if (!priced) return out;
     const auto now = static_cast<std::uint8_t>(known.noted.size());
     for (std::uint32_t round = *first + 1; round < group.round; ++round) {
         // The segments whose inner steps began at this round are those that sent its messages.
@@ -81,7 +82,7 @@ std::optional<Undone> undone_by(const StateView& view, std::uint64_t task, std::
 }  // namespace
 
 void repay_undone(Effects& fx, std::uint64_t task, std::uint32_t index, SlashReason reason) {
-    const auto undone = undone_by(fx.state, task, index);
+    const auto undone = undone_by(fx.state, task, index, true);
     if (!undone || undone->price.is_zero()) return;
     auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     const U256 amount = ledger::min(undone->price, run.locked);
@@ -93,7 +94,7 @@ void repay_undone(Effects& fx, std::uint64_t task, std::uint32_t index, SlashRea
 }
 
 void roll_back(Effects& fx, std::uint64_t task, std::uint32_t index) {
-    const auto undone = undone_by(fx.state, task, index);
+    const auto undone = undone_by(fx.state, task, index, false);
     if (!undone) return;
     auto rollbacks = views::rollbacks(fx.state, task);
     rollbacks.noted.push_back(undone->rollback);

@@ -358,7 +358,7 @@ bool end_stopped_or_late_run(Effects& fx, std::uint64_t id, std::uint32_t index)
 }  // namespace
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
-    repay_undone(fx, id, index, SlashReason::not_audited);
+    // Also what others' segments cost that this undoes (21.14.7): nobody gains by reports that nothing was served.
     forfeit_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
 }
 

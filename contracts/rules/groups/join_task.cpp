@@ -21,9 +21,12 @@ struct Anchor {
 };
 
 /// 21.14.8: whether no rollback has undone the segment, or may.
-bool is_firm(const StateView& view, const JoinTask& call, const market::MemberSegment& segment) {
+bool is_firm(const StateView& view, const JoinTask& call, const market::GroupSpec& terms,
+             const market::MemberSegment& segment) {
     if (views::is_void(view, call.task, call.anchor, call.index - 1)) return false;
-    return segment.base <= views::final_rounds(view, call.task, views::rollbacks(view, call.task));
+    const market::Rollbacks known = views::rollbacks(view, call.task);
+    if (known.noted.size() >= terms.rollbacks) return true;  // From now on records stand.
+    return segment.base <= views::final_rounds(view, call.task, known);
 }
 
 /// Returns what the end of the named segment is, or the beginning of all members before the first round. nullopt: it is
@@ -36,7 +39,7 @@ std::optional<Anchor> anchor_of(const StateView& view, const JoinTask& call, con
     if (!run || call.index == 0 || call.index > run->finalised) return std::nullopt;
     const auto segment = views::member_segment(view, call.task, call.anchor, call.index - 1);
     if (!segment || segment->shared.empty() || group.round - segment->base > terms.keep_rounds) return std::nullopt;
-    if (terms.rollbacks != 0 && !is_firm(view, call, *segment)) return std::nullopt;
+    if (terms.rollbacks != 0 && !is_firm(view, call, terms, *segment)) return std::nullopt;
     return Anchor{segment->base, segment->shared};
 }
 

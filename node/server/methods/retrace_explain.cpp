@@ -3,9 +3,9 @@
 // transaction was refused.
 #include "contracts/calls/encode.hpp"
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "market/odds.hpp"
 #include "node/explain/reservation_reason.hpp"
-#include "contracts/records/rollback_views.hpp"
 #include "node/explain/task_reason.hpp"
 #include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/methods.hpp"

@@ -10,6 +10,7 @@
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/http/openrpc.hpp"
 #include "node/server/jsonrpc/dispatch.hpp"
+#include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/filters.hpp"
 #include "node/server/methods/methods.hpp"
 #include "node/wallet/mnemonic.hpp"
@@ -74,7 +75,9 @@ struct World {
     LedgerApplication application{*chain, pool};
     IdleEngine engine{application};
     rpc::FilterStore filters;
-    rpc::Backend backend{*chain, pool, application, engine, filters, "0.1.0", {}};
+    ledger::MemoryStore auction_store;
+    rpc::AuctionIndex auctions{auction_store, *chain};
+    rpc::Backend backend{*chain, pool, application, engine, filters, auctions, "0.1.0", {}};
     rpc::Router router;
     rpc::Dispatcher dispatcher{router, {}};
 };

@@ -127,7 +127,7 @@ struct AgentMemory : ::testing::Test {
     }
     std::optional<contracts::CommitBid> bid(Bidding& of, std::uint64_t id) {
         const auto spec = *immutable.spec(book, id);
-        auto call = of.commit({id, 1, Hash32{{3}}}, of.quote(book, params, kBaseFee, id, spec), params, spec, height);
+        auto call = of.commit({id, 1, Hash32{{3}}}, of.quote(book, params, kBaseFee, id, spec), spec, height);
         EXPECT_TRUE(call.has_value()) << (call ? "" : call.error().message);
         return call ? *call : std::nullopt;
     }
