@@ -92,19 +92,22 @@ std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability,
 }
 
 std::vector<Offer> score_bids(const std::vector<RevealedBid>& bids, const Demand& demand) {
-    std::uint64_t best = 0;
-    for (const RevealedBid& bid : bids) best = std::max(best, bid.capability);
+    std::vector<std::optional<std::uint64_t>> fitness;
+    std::uint64_t best = 0;  // Of fit bids: who is set aside takes no part, so it moves no weight.
+    for (const RevealedBid& bid : bids)
+        if (fitness.emplace_back(fitness_bp(demand, bid.capability, bid.finish_height)))
+            best = std::max(best, bid.capability);
     std::vector<Offer> out;
-    for (const RevealedBid& bid : bids) {
+    for (std::size_t i = 0; i < bids.size(); ++i) {
+        const RevealedBid& bid = bids[i];
         Offer& offer = out.emplace_back();
         offer.bidder = bid.bidder;
         offer.price = bid.price;
         offer.finish_height = bid.finish_height;
         offer.capability = bid.capability;
         offer.weight_bp = bid_weight(bid.reputation, bid.capability, best);
-        const auto fitness = fitness_bp(demand, bid.capability, bid.finish_height);
-        offer.fit = fitness.has_value();
-        if (fitness) offer.weight_bp = offer.weight_bp * *fitness / kBasisPoints;
+        offer.fit = fitness[i].has_value();
+        if (fitness[i]) offer.weight_bp = offer.weight_bp * *fitness[i] / kBasisPoints;
     }
     return out;
 }

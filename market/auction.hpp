@@ -15,7 +15,7 @@ Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price
                       const Hash32& salt, const Address& bidder);
 
 /// Weight of a bid in basis points: 10,000 is neutral, more is worse. It depends on the solver's reputation and on its
-/// measured speed relative to the fastest bidder; a machine that was not measured counts as the slowest.
+/// measured speed relative to the fastest fit bid's; a machine that was not measured counts as the slowest.
 std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability, std::uint64_t best_capability);
 
 struct Offer {

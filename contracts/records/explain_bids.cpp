@@ -93,7 +93,8 @@ void rank(Revealed& all, std::size_t wanted, const U256& ceiling, const std::opt
     std::size_t fit = 0;
     std::uint64_t best_capability = 0;
     for (const market::Offer& offer : all.offers) {
-        fit += offer.fit ? 1 : 0;
+        if (!offer.fit) continue;
+        ++fit;
         best_capability = std::max(best_capability, offer.capability);
     }
     // While bids still come in, the present ones lead even if they are too few.

@@ -87,6 +87,29 @@ TEST(Fitness, IsPartOfAnOffersWeight) {
     EXPECT_TRUE(clear_auction(offers, 3, 100).empty()) << "who is set aside does not count as a bid";
 }
 
+/// 4.3, 4.5: an account with a fast machine could else make slower machines dearer by a promise that it cannot keep.
+TEST(Fitness, WhoIsSetAsideMovesNoWeights) {
+    const std::vector<RevealedBid> bids = {{measured_bidder(1), 50, 1'000'100, {}, 1'000},
+                                           {measured_bidder(2), 40, 1'000'100, {}, 500}};
+    const Demand demand{U256(5'000'000), 100, 40'000};
+    const auto alone = score_bids(bids, demand);
+    EXPECT_EQ(alone[1].weight_bp, 12'500u);
+    auto with = bids;
+    with.push_back({measured_bidder(3), 1, 101, {}, 1'000'000});
+    auto offers = score_bids(with, demand);
+    EXPECT_FALSE(offers[2].fit) << "one block is less than a quarter of what it needs";
+    for (std::size_t i = 0; i < bids.size(); ++i) EXPECT_EQ(offers[i].weight_bp, alone[i].weight_bp);
+    const auto winners = clear_auction(offers, 1, 1'000), before = clear_auction(alone, 1, 1'000);
+    ASSERT_EQ(winners.size(), 1u);
+    EXPECT_EQ(winners[0].offer, before[0].offer);
+    EXPECT_EQ(winners[0].price, before[0].price);
+    with.back().finish_height = 105;
+    with.back().price = 1'000;
+    offers = score_bids(with, demand);
+    EXPECT_TRUE(offers[2].fit);
+    EXPECT_EQ(offers[0].weight_bp, 14'995u) << "a fit bid moves them, also where it loses";
+}
+
 TEST(Grouping, SpeedsWithinAFactorOfTwoAreAlike) {
     EXPECT_TRUE(alike(100, 100));
     EXPECT_TRUE(alike(100, 200));
