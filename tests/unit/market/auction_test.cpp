@@ -20,6 +20,10 @@ Address bidder(std::uint8_t n) {
 Offer offer(std::uint8_t n, std::uint64_t price, std::uint64_t weight = Offer::kNeutralWeight) {
     return {bidder(n), price, 100, weight, 0, true};
 }
+/// A bid of a newcomer whose machine has this measured speed, for score_bids.
+RevealedBid revealed(std::size_t n, std::uint64_t price, std::uint64_t capability) {
+    return {bidder(static_cast<std::uint8_t>(n)), price, 100, {}, capability};
+}
 
 TEST(Auction, TheLowestBidWinsAtTheSecondPrice) {
     const auto winners = clear_auction({offer(1, 50), offer(2, 30), offer(3, 40)}, 1, 100);
@@ -51,26 +55,49 @@ TEST(Auction, ReplicasAllGetTheBestLosersPrice) {
 
 TEST(Auction, TiesGoToTheLowerAddress) { EXPECT_EQ(clear_auction({offer(9, 30), offer(2, 30)}, 1, 100)[0].offer, 1u); }
 
-/// 4.4.1: a speed of their own, and bids of zero, bring accounts of one owner no more than what the strangers ask.
+/// 4.4.1: a speed of their own, and bids of zero, bring accounts of one owner no more than what the strangers ask, times what
+/// the speed is worth by 4.3: machines at a quarter of the owner's speed weigh 13,750, and 30 · 1.375 is 41.25.
 TEST(Auction, UnlikeAccountsOfOneOwnerArePaidWhatStrangersAsk) {
     for (std::size_t replicas = 2; replicas <= kReplicasMax; ++replicas) {
-        std::vector<Offer> offers;
-        for (std::uint8_t i = 0; i < 6; ++i) offers.push_back(offer(static_cast<std::uint8_t>(1 + i), 30));
-        for (Offer& stranger : offers) stranger.capability = 100;
-        for (std::size_t i = 0; i < replicas; ++i) {
-            offers.push_back(offer(static_cast<std::uint8_t>(20 + i), 0));
-            offers.back().capability = 400;
-        }
-        const auto winners = clear_auction(offers, replicas, 1'000);
+        std::vector<RevealedBid> bids;
+        for (std::size_t i = 0; i < 6; ++i) bids.push_back(revealed(1 + i, 30, 100));
+        for (std::size_t i = 0; i < replicas; ++i) bids.push_back(revealed(20 + i, 0, 400));
+        const auto winners = clear_auction(score_bids(bids, {}), replicas, 1'000);
         ASSERT_EQ(winners.size(), replicas);
         for (const Winner& winner : winners) {
             EXPECT_GE(winner.offer, 6u);
-            EXPECT_EQ(winner.price, U256(30))
-                << replicas << " seats; by the sum of a set each would have " << 30 * replicas;
+            EXPECT_EQ(winner.price, U256(41))
+                << replicas << " seats; by the sum of a set each would have " << 41 * replicas;
         }
-        offers.back().price = 31;  // One of them may ask the price of all, as in any auction of one price, and loses.
-        EXPECT_LT(clear_auction(offers, replicas, 1'000)[0].offer, 6u);
+        bids.back().price = 42;  // One of them may ask the price of all, as in any auction of one price, and loses.
+        EXPECT_LT(clear_auction(score_bids(bids, {}), replicas, 1'000)[0].offer, 6u);
     }
+}
+
+/// 4.4.1: sets of any speed do not compete with alike ones, so strangers who are all unlike bound nobody's price.
+TEST(Auction, StrangersWithoutAnAlikeSetDoNotKeepAnOwnerFromTheCeiling) {
+    std::vector<RevealedBid> strangers;
+    for (const std::uint64_t speed : {1'000, 400, 150, 60})
+        strangers.push_back(revealed(1 + strangers.size(), 30, speed));
+    for (const Winner& winner : clear_auction(score_bids(strangers, {}), 2, 1'000))
+        EXPECT_LT(winner.price, U256(50)) << "alone they compete at any speed";
+
+    auto bids = strangers;
+    for (const std::size_t n : {20, 21}) bids.push_back(revealed(n, 1'000, 0));
+    auto winners = clear_auction(score_bids(bids, {}), 2, 1'000);
+    ASSERT_EQ(winners.size(), 2u);
+    for (const Winner& winner : winners) {
+        EXPECT_GE(winner.offer, 4u) << "two accounts that were never measured";
+        EXPECT_EQ(winner.price, U256(1'000));
+    }
+
+    bids = strangers;
+    bids.push_back(revealed(20, 1'000, 990));
+    winners = clear_auction(score_bids(bids, {}), 2, 1'000);
+    ASSERT_EQ(winners.size(), 2u);
+    EXPECT_EQ(winners[0].offer, 0u) << "the stranger that one account is alike to";
+    EXPECT_EQ(winners[1].offer, 4u);
+    for (const Winner& winner : winners) EXPECT_EQ(winner.price, U256(1'000));
 }
 
 /// The highest score of the best set of alike offers of these, by trying all subsets; nullopt: there is no set.
@@ -91,25 +118,32 @@ std::optional<U256> lowest_highest(const std::vector<Offer>& offers, std::size_t
     return best;
 }
 
-/// 4.4.1 for random markets, speeds, weights and any bids of the owner.
+/// 4.4.1 for random markets, speeds, reputations and any bids of the owner, also those that lose and move weights only.
 TEST(Auction, AnOwnerOfManySeatsIsPaidAtMostWhatTheBestStrangersAsk) {
     std::mt19937 random(31);
     constexpr std::uint64_t kSpeeds[] = {0, 100, 150, 220, 400, 900};
     std::size_t seats = 0;
     for (int round = 0; round < 3'000; ++round) {
         const std::size_t replicas = 1 + random() % kReplicasMax, strangers = replicas + random() % 5;
-        std::vector<Offer> offers;
+        std::vector<RevealedBid> bids;
         for (std::size_t i = 0; i < strangers + replicas + 1; ++i) {
-            offers.push_back(offer(static_cast<std::uint8_t>(1 + i), random() % 100, 9'000 + random() % 5'000));
-            offers.back().capability = kSpeeds[random() % 6];
+            bids.push_back(revealed(1 + i, random() % 100, kSpeeds[random() % 6]));
+            bids.back().reputation.settled = random() % 30;
+            bids.back().reputation.silences = random() % 4 == 0 ? 1 + random() % 4 : 0;
         }
-        const std::vector<Offer> others(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(strangers));
-        const auto most = lowest_highest(others, replicas);
+        const auto first = [&](const auto& all) {
+            return std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(strangers));
+        };
+        const std::vector<Offer> offers = score_bids(bids, {});
+        const auto most = lowest_highest(first(offers), replicas);
         if (!most) continue;
+        const U256 alone = lowest_highest(score_bids(first(bids), {}), replicas).value();
         for (const Winner& winner : clear_auction(offers, replicas, 1'000)) {
             if (winner.offer < strangers) continue;
             ++seats;
-            EXPECT_LE(winner.price * U256(offers[winner.offer].weight_bp), *most) << "seed 31, round " << round;
+            const U256 score = winner.price * U256(offers[winner.offer].weight_bp);
+            EXPECT_LE(score, *most) << "seed 31, round " << round;
+            EXPECT_LE(score * U256(2), alone * U256(3)) << "4.3 adds half; seed 31, round " << round;
         }
     }
     EXPECT_GT(seats, 500u);
@@ -121,19 +155,15 @@ TEST(Auction, AnOwnerOfAllSeatsGainsNothingOverTheTruth) {
     std::mt19937 random(7);
     for (int market = 0; market < 60; ++market)
         for (std::size_t replicas = 2; replicas <= kReplicasMax; ++replicas) {
-            std::vector<Offer> strangers;
-            for (std::size_t i = 0; i < replicas + 3; ++i) {
-                strangers.push_back(offer(static_cast<std::uint8_t>(1 + i), 50 + random() % 50));
-                strangers.back().capability = 100;
-            }
+            std::vector<RevealedBid> strangers;
+            for (std::size_t i = 0; i < replicas + 3; ++i)
+                strangers.push_back(revealed(1 + i, 50 + random() % 50, 100));
             const auto profit = [&](std::uint64_t first, std::uint64_t others) -> long long {
                 auto all = strangers;
-                for (std::size_t i = 0; i < replicas; ++i) {
-                    all.push_back(offer(static_cast<std::uint8_t>(50 + i), i == 0 ? first : others));
-                    all.back().capability = 3'000;
-                }
+                for (std::size_t i = 0; i < replicas; ++i)
+                    all.push_back(revealed(50 + i, i == 0 ? first : others, 3'000));
                 long long out = 0;
-                for (const Winner& winner : clear_auction(all, replicas, 1'000))
+                for (const Winner& winner : clear_auction(score_bids(all, {}), replicas, 1'000))
                     if (winner.offer >= strangers.size())
                         out += static_cast<long long>(winner.price.low64()) - static_cast<long long>(kCost);
                 return out;
