@@ -2,6 +2,7 @@
 #include "contracts/records/explain_bids.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/offers.hpp"
@@ -53,8 +54,27 @@ std::string why_heavy(const ExplainedBid& bid, std::uint64_t best_capability) {
     return "; faults, silences or slower hardware make this bid weigh more than a newcomer's";
 }
 
-void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids, std::uint64_t best_capability,
-             bool closed) {
+/// Whether a set of alike speeds with `bid`, one of the first `wanted`, has the highest score of the winners' set, which is
+/// then the faster one (market 4.2). `bids`: the fit ones by rank.
+bool is_as_cheap(std::span<const ExplainedBid> bids, const ExplainedBid& bid, std::size_t wanted) {
+    U256 highest;
+    for (const ExplainedBid& one : bids)
+        if (!one.paid.is_zero()) highest = one.score;
+    const auto alike = [](const ExplainedBid& slowest, const ExplainedBid& one) {
+        return one.capability >= slowest.capability && market::alike(slowest.capability, one.capability);
+    };
+    return std::ranges::any_of(bids, [&](const ExplainedBid& slowest) {
+        if (!alike(slowest, bid)) return false;
+        std::size_t members = 0;
+        const auto last = std::ranges::find_if(
+            bids, [&](const ExplainedBid& one) { return alike(slowest, one) && ++members == wanted; });
+        return last != bids.end() && last->score == highest;
+    });
+}
+
+void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::span<const ExplainedBid> fit,
+             std::uint64_t best_capability, bool closed) {
+    const std::size_t bids = fit.size();
     const std::string place = "place " + std::to_string(bid.rank) + " of " + std::to_string(bids) +
                               " by price times weight; the first " + std::to_string(wanted) + " win";
     if (bid.outcome == BidOutcome::unfit) {
@@ -70,7 +90,9 @@ void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids,
         if (bid.rank > wanted) bid.why += ", and cheaper ones run at another speed";
     } else if (bid.rank <= wanted) {
         bid.outcome = BidOutcome::apart;
-        bid.why = place + " if their measured speeds are alike, and this one is unlike the winners'";
+        bid.why = place + " if their measured speeds are alike, and " +
+                  (is_as_cheap(fit, bid, wanted) ? "a set of faster machines has the same highest score"
+                                                 : "this one is unlike the winners'");
     } else {
         bid.outcome = closed ? BidOutcome::outbid : BidOutcome::trailing;
         bid.why = place + why_heavy(bid, best_capability);
@@ -109,8 +131,8 @@ void rank(Revealed& all, std::size_t wanted, const U256& ceiling, const std::opt
     for (std::size_t i = 0; i < all.bids.size(); ++i) {
         ExplainedBid& bid = all.bids[i];
         bid.rank = static_cast<std::uint32_t>(i + 1);
-        explain(bid, !bid.paid.is_zero(), group && closed && fit >= group->least ? std::min(wanted, fit) : wanted, fit,
-                best_capability, closed);
+        explain(bid, !bid.paid.is_zero(), group && closed && fit >= group->least ? std::min(wanted, fit) : wanted,
+                std::span(all.bids).first(fit), best_capability, closed);
     }
 }
 

@@ -19,7 +19,7 @@ enum class BidOutcome : std::uint8_t {
     outbid = 6,
     too_few = 7,  ///< Fewer bids were revealed than the task has replicas: no winner.
     unfit = 8,    ///< Set aside: the machine's measured speed cannot keep the promised height.
-    apart = 9,    ///< Its score would do, but its measured speed is unlike that of the other replicas.
+    apart = 9,    ///< Its score would do, but a set of other speeds is better, or as good and faster.
 };
 constexpr BidOutcome last_of(BidOutcome) { return BidOutcome::apart; }
 std::string_view slug(BidOutcome outcome) noexcept;

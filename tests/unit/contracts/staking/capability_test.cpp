@@ -307,6 +307,37 @@ TEST_F(CapabilityTest, ExplanationsNameAMissingMeasurement) {
     EXPECT_NE(told[1].why.find("not measured (unanswered)"), std::string::npos) << told[1].why;
 }
 
+/// Market 4.2: the cheapest of three loses to machines that are alike to it, or to machines that are not.
+TEST_F(CapabilityTest, ExplanationsSayWhetherAnotherSpeedOrATieKeepsTheCheapestOut) {
+    market::TaskSpec spec = small_spec();
+    spec.replicas = 2;
+    const auto why_not = [&](std::uint64_t speed) {
+        begin(quick_params());
+        for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
+        post(spec);
+        const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> speeds_and_prices = {
+            {"alice", {speed, 10}}, {"bob", {120, 100}}, {"carol", {150, 110}}};
+        for (const auto& [name, terms] : speeds_and_prices) {
+            add_solver(name);
+            market::SolverInfo measured = info(name);
+            measured.capability = terms.first;
+            store(state, keys::solver(party(name)), measured);
+            EXPECT_EQ(commit_bid(name, U256(terms.second)), CallStatus::ok) << last.revert_reason;
+        }
+        while (height < task().bid_end) next_block();
+        for (const auto& [name, terms] : speeds_and_prices)
+            EXPECT_EQ(reveal_bid(name, U256(terms.second)), CallStatus::ok) << last.revert_reason;
+        const auto told = views::explain_bids(state, 1, false).value();
+        EXPECT_EQ(told.size(), 3u);
+        EXPECT_EQ(told[0].bidder, party("alice"));
+        EXPECT_EQ(told[0].outcome, views::BidOutcome::apart);
+        EXPECT_EQ(told[1].score, told[2].score) << "120 of 150 weighs 11,000";
+        return told[0].why;
+    };
+    EXPECT_THAT(why_not(90), ::testing::HasSubstr("and a set of faster machines has the same highest score"));
+    EXPECT_THAT(why_not(50), ::testing::HasSubstr("and this one is unlike the winners'"));
+}
+
 TEST_F(CapabilityTest, TheProofFitsATransactionAndItsGasFollowsFromItsBytes) {
     add_solver("alice");
     ASSERT_TRUE(waits_for(ChallengeState::running));
