@@ -150,7 +150,7 @@ TEST_F(AgentMemory, ABidThatBurnsTooMuchForItsPlaceIsNotMade) {
     EXPECT_TRUE(quote_beside(31).price) << "the first half burns nothing";
     EXPECT_TRUE(quote_beside(40).price) << "0.16 coins";
     EXPECT_FALSE(quote_beside(42).price);
-    EXPECT_THAT(quote_beside(42).why_not, ::testing::HasSubstr("a place in its auction burns 0.32 now"));
+    EXPECT_THAT(quote_beside(42).why_not, ::testing::HasSubstr("a place in its auction burns 0.32 coins now"));
 }
 
 TEST_F(AgentMemory, SpecificationsOfTasksThatNobodyAsksForAreForgotten) {
