@@ -198,7 +198,7 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
                                   " of joining above the asked price"};
     if (auto why = lacks_stake(state, params, seat.task, spec); !why.empty()) return {std::nullopt, why};
     const Load load = load_of(state, params, base_fee, seat, spec, height_);
-    if (load.load > free_load_)
+    if (load.load > free_load_ + kRounding)
         return {std::nullopt, "its rounds take " + percent(load.load) + " of this machine's time, and " +
                                   percent(std::max(0.0, free_load_)) + " is left"};
     if (const ReservedTime* kept = in_the_way_of(reserved_, load.load, load.ends))

@@ -80,7 +80,7 @@ std::uint64_t end_of(const WorkTerms& terms, const Machine& machine, std::uint64
 
 const ReservedTime* in_the_way_of(const std::vector<ReservedTime>& reserved, double load, std::uint64_t ends) {
     for (const ReservedTime& one : reserved)
-        if (ends > one.from && load > one.left) return &one;
+        if (ends > one.from && load > one.left + kRounding) return &one;
     return nullptr;
 }
 
@@ -129,7 +129,7 @@ std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const 
         const Profit& profit = choice.profit;
         if (min_per_hour && profit.per_hour < *min_per_hour) {
             choice.why = brings(profit) + "; --min-price asks for " + short_coins(*min_per_hour);
-        } else if (profit.load > room.load) {
+        } else if (profit.load > room.load + kRounding) {
             choice.why = brings(profit) + ", but its deadlines need " + percent(profit.load) +
                          " of this machine's time and " + percent(std::max(room.load, 0.0)) + " is left";
         } else if (const ReservedTime* kept = in_the_way_of(room.reserved, profit.load, choice.ends)) {

@@ -288,6 +288,23 @@ TEST_F(AgentMemory, BidsThatNoBlockShowsYetHaveTheirStakeAlready) {
     EXPECT_TRUE(bid(agent, 2));
 }
 
+/// What its own bids take is added to the room again, and 1 - 0.6 - 0.3 - 0.1 + 0.6 + 0.3 + 0.1 is less than 1.
+TEST_F(AgentMemory, BidsInFlightThatTakeAllOfTheTimeAreSentAgain) {
+    for (const auto& [id, tenths, ceiling] : {std::tuple{1, 6, 600}, {2, 3, 200}, {3, 1, 50}}) {
+        market::TaskSpec spec = post(static_cast<std::uint64_t>(id), static_cast<std::uint64_t>(ceiling));
+        spec.step_cost = static_cast<std::uint64_t>(tenths) * 100'000'000'000;
+        book.put(keys::spec(static_cast<std::uint64_t>(id)), spec);
+    }
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({1, 2, 3});
+    agent.on_view(book, params, kBaseFee, immutable, view);
+    ASSERT_EQ(view.auctions.size(), 3u);
+    for (const std::uint64_t id : {1, 2, 3}) ASSERT_TRUE(bid(agent, id));
+    view = auctions({1, 2, 3});
+    agent.on_view(book, params, kBaseFee, immutable, view);
+    EXPECT_EQ(view.auctions.size(), 3u);
+}
+
 TEST_F(AgentMemory, OfManyAuctionsThoseThatBringMostAreBegun) {
     std::vector<std::uint64_t> tasks;
     for (std::uint64_t id = 1; id <= 400; ++id) {

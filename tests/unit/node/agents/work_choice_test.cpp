@@ -122,6 +122,21 @@ TEST(WorkChoice, KeepsTheTimeOfAReservedTaskFree) {
     EXPECT_EQ(reserved_json(room.reserved), R"([{"reservation":7,"from":5000,"until":6000,"load":6E-1,"left":-1E-1}])");
 }
 
+/// 1 - 0.9 is less than 0.1.
+TEST(WorkChoice, SharesThatAddUpToAllOfTheTimeFit) {
+    WorkTerms large = hour(), small = hour();
+    large.segment_work = 648e9;
+    small.segment_work = 72e9;
+    small.segment_price = 0.15;
+    const Candidate most{1, large, 100}, rest{2, small, 100};
+    Room room{1, 100, 32, {{.reservation = 7, .from = 5'000, .until = 6'000, .load = 0.9, .left = 1 - 0.9}}};
+    EXPECT_EQ(in_the_way_of(room.reserved, 0.1, 8'020), nullptr);
+    EXPECT_NE(in_the_way_of(room.reserved, 0.11, 8'020), nullptr);
+    room.reserved[0].from = 9'000;
+    for (const Choice& choice : choose_work({most, rest}, kMachine, room, std::nullopt))
+        EXPECT_TRUE(choice.taken) << choice.why;
+}
+
 TEST(WorkChoice, TakesTheBestThatFit) {
     std::vector<Candidate> candidates;
     for (std::uint64_t task = 1; task <= 4; ++task) {
