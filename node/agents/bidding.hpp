@@ -84,7 +84,8 @@ public:
         std::string why, remedy;
     };
     /// Whether this machine would keep its word if it promised its time to `wanted` too, beside the tasks that were set
-    /// reserved and the runs of a view, of which spot runs can be given back; nullopt: it would.
+    /// reserved and the runs of a view, of which spot runs can be given back; nullopt: it would. A device's speed is not
+    /// measured, so what is too much for the processors is named there too.
     std::optional<Unkept> unkept(const ledger::StateView& state, const market::Params& params,
                                  const ledger::U256& base_fee, Immutable& immutable, const solver::SolverView& view,
                                  const ReservedTask& wanted) const;

@@ -99,8 +99,17 @@ std::vector<ReservedTime> Bidding::reserved_times(const ledger::StateView& state
 std::optional<Bidding::Unkept> Bidding::unkept(const ledger::StateView& state, const market::Params& params,
                                                const ledger::U256& base_fee, Immutable& immutable,
                                                const solver::SolverView& view, const ReservedTask& wanted) const {
-    const double load = expected_profit(terms(params, base_fee, wanted.spec, wanted.spec.segments()), machine_).load;
-    if (load > 1 + kRounding)
+    const WorkTerms work = terms(params, base_fee, wanted.spec, wanted.spec.segments());
+    const double load = expected_profit(work, machine_).load;
+    Machine processors = machine_;
+    processors.on_device = false;
+    const double measured = expected_profit(work, processors).load;
+    if (measured > 1 + kRounding && machine_.on_device)
+        return Unkept{"its deadlines need " + percent(measured) +
+                          " of the time of this machine's processors, and a device's speed is not measured",
+                      "try the task on the device (`retrace task run FILE --local`), and if it is fast enough there, "
+                      "accept with --skip-checks"};
+    if (measured > 1 + kRounding)
         return Unkept{"its deadlines need " + percent(load) + " of this machine's time at the measured speed",
                       "ask its requester for longer `checkpoint_blocks` and `finish_blocks` (task.toml)"};
     std::vector<ReservedTask> tasks = reserved_tasks_;

@@ -476,6 +476,14 @@ TEST_F(AgentMemory, APromiseThatWouldBeBrokenIsNamedBefore) {
     market::TaskSpec heavy = spec;
     heavy.step_cost *= 5;
     EXPECT_THAT(why(500, heavy), ::testing::HasSubstr("need 300 % of this machine's time at the measured speed"));
+    Bidding with_device({{}, 0, {}, false, {}, {}, true}, folder.path() / "device", self);
+    with_device.set_machine(1e9, 1);
+    EXPECT_FALSE(with_device.unkept(book, params, kBaseFee, immutable, view, wanted(500, spec)));
+    const auto on_device = with_device.unkept(book, params, kBaseFee, immutable, view, wanted(500, heavy));
+    ASSERT_TRUE(on_device) << "nobody knows whether the device is three times as fast";
+    EXPECT_THAT(on_device->why, ::testing::HasSubstr("need 300 % of the time of this machine's processors"));
+    EXPECT_THAT(on_device->why, ::testing::HasSubstr("a device's speed is not measured"));
+    EXPECT_THAT(on_device->remedy, ::testing::HasSubstr("--skip-checks"));
 
     put_reservation(3, self, market::ReservationState::accepted, 1'000, spec);
     agent.set_reserved(reserved_tasks(book, self));
