@@ -50,6 +50,7 @@ interface IGroups {
         uint32 maxAge;
         uint8 rollbacks;
         uint32 ahead;
+        uint8 privateSets;
     }
     struct Group {
         uint64 task;
@@ -114,6 +115,8 @@ interface IGroups {
         uint32 lastRound;
         uint32 absent;
         bool leaving;
+        bytes32[] data;
+        bytes32[] start;
     }
     struct MemberSegment {
         uint32 from;
@@ -142,6 +145,13 @@ interface IGroups {
     }
     struct MemberAttempts {
         MemberAttempt[] items;
+    }
+    struct AdmittedAccounts {
+        address[] accounts;
+    }
+    struct Consent {
+        address[] named;
+        address[] accepted;
     }
     function postGroup(TaskSpec calldata spec, GroupSpec calldata group) external payable;
     function commitRound(
@@ -191,6 +201,10 @@ interface IGroups {
         uint32 dealer,
         bytes calldata complaint
     ) external;
+    function admitMembers(uint64 task, address[] calldata accounts) external;
+    function commitData(uint64 task, uint32 run, bytes32[] calldata data) external;
+    function consent(uint64 task, uint32 run, address[] calldata accounts) external;
+    function acceptConsent(uint64 task, uint32 run) external;
     function groupSpecOf(uint64 task) external view returns (GroupSpec memory);
     function groupOf(uint64 task) external view returns (Group memory);
     function roundOf(uint64 task, uint32 round) external view returns (Round memory);
@@ -202,6 +216,8 @@ interface IGroups {
     function memberSegmentOf(uint64 task, uint32 run, uint64 index) external view returns (MemberSegment memory);
     function rollbacksOf(uint64 task) external view returns (Rollbacks memory);
     function memberAttemptsOf(uint64 task, uint32 run) external view returns (MemberAttempts memory);
+    function admittedOf(uint64 task) external view returns (AdmittedAccounts memory);
+    function consentOf(uint64 task, uint32 run) external view returns (Consent memory);
     event RoundPhaseChanged(
         uint64 indexed task,
         uint32 indexed round,
@@ -254,5 +270,13 @@ interface IGroups {
         address indexed requester,
         uint256 amount
     );
+    event MembersAdmitted(uint64 indexed task, address[] accounts);
+    event DataCommitted(uint64 indexed task, uint32 indexed run, bytes32[] data);
+    event ConsentGiven(
+        uint64 indexed task,
+        uint32 indexed run,
+        address[] accounts
+    );
+    event ConsentAccepted(uint64 indexed task, uint32 indexed run, address auditor);
     error Refused(uint16 code, string slug);
 }

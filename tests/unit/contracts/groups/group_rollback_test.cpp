@@ -142,11 +142,15 @@ TEST_F(GroupRollback, SilenceUndoesAsALieDoes) {
                 serve_member(index);
                 const market::Group now = group();
                 const bool sent = contains(now.committed, index);
-                if (now.phase == GroupPhase::training && !sent) ASSERT_EQ(train(index), CallStatus::ok);
-                if (now.phase == GroupPhase::spreading && sent && !contains(now.listed, index))
+                if (now.phase == GroupPhase::training && !sent) {
+                    ASSERT_EQ(train(index), CallStatus::ok);
+                }
+                if (now.phase == GroupPhase::spreading && sent && !contains(now.listed, index)) {
                     ASSERT_EQ(list_messages(index, bitmap(index)), CallStatus::ok);
-                if (now.phase == GroupPhase::revealing && contains(now.listed, index) && !contains(now.revealed, index))
+                }
+                if (now.phase == GroupPhase::revealing && contains(now.listed, index) && !contains(now.revealed, index)) {
                     ASSERT_EQ(show_messages(index, bitmap(index)), CallStatus::ok);
+                }
             }
             const auto now = group();
             if (now.phase == GroupPhase::spreading && contains(now.committed, 3) && !contains(now.listed, 3))
@@ -239,7 +243,9 @@ TEST_F(GroupRollback, AJoinerBeginsWhereNothingIsUndoneAnyMore) {
     std::uint64_t voided = 0;
     for (std::uint64_t i = 0; i < run(0).finalised; ++i)
         if (views::is_void(state, 1, 0, i)) voided = i + 1;
-    if (voided != 0) EXPECT_EQ(join(0, voided), CallStatus::wrong_anchor);
+    if (voided != 0) {
+        EXPECT_EQ(join(0, voided), CallStatus::wrong_anchor);
+    }
     std::uint64_t firm = 0;
     for (std::uint64_t i = 0; i < run(0).finalised; ++i)
         if (!views::is_void(state, 1, 0, i) && !views::member_segment(state, 1, 0, i)->shared.empty()) firm = i + 1;
