@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs a program on a device with less memory than its state and activations take: they lie in the host's memory, and on
-// the device while a unit of the plan uses them (decisions/017).
+// the device while a unit of the plan uses them (decisions/018).
 #pragma once
 
 #include <memory>

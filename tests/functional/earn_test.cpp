@@ -115,7 +115,7 @@ TEST_F(Earn, ANewcomerWithoutCoinsWaitsForThem) {
     node::Process solver = start_agent(quickstart("solver", {"--skip-checks"}));
     until_says("step 3 of 5: waiting for 48.03");
     EXPECT_THAT(text_of(path("agent.log")), AllOf(HasSubstr("step 2 of 5: the machine is not tested"),
-                                                  HasSubstr("47.501 to bond (--stake)"), HasSubstr("it has 0")));
+                                                  HasSubstr("47.501 coins to bond (--stake)"), HasSubstr("it has 0")));
     EXPECT_EQ(retrace("wallet send --to " + account() + " --value 60" + requester()).status, 0);
     until_says("step 5 of 5");
     solver.send(SIGTERM);
@@ -123,9 +123,10 @@ TEST_F(Earn, ANewcomerWithoutCoinsWaitsForThem) {
     // What it has bonded may answer for tasks, so that missing coins do not delay it when it starts again.
     node::Process again = start_agent(quickstart("solver", {"--stake", "100"}), "other.log");
     until_says("step 5 of 5", 60, "other.log");
-    EXPECT_THAT(text_of(path("other.log")), AllOf(HasSubstr("step 3 of 5: the account has 47.501 coins bonded"),
-                                                  HasSubstr("too little for the 100 of --stake, so the bond stays"),
-                                                  Not(HasSubstr("waiting for"))));
+    EXPECT_THAT(
+        text_of(path("other.log")),
+        AllOf(HasSubstr("step 3 of 5: the account has 47.501 coins bonded"),
+              HasSubstr("too little for the 100 coins of --stake, so the bond stays"), Not(HasSubstr("waiting for"))));
     // With an endpoint given by hand, a second process of the account could pass for the first.
     const std::string registered = text_of(path("other.log"));
     const std::size_t at = registered.rfind("endpoint=") + 9;

@@ -148,7 +148,8 @@ TEST_F(GroupRollback, SilenceUndoesAsALieDoes) {
                 if (now.phase == GroupPhase::spreading && sent && !contains(now.listed, index)) {
                     ASSERT_EQ(list_messages(index, bitmap(index)), CallStatus::ok);
                 }
-                if (now.phase == GroupPhase::revealing && contains(now.listed, index) && !contains(now.revealed, index)) {
+                if (now.phase == GroupPhase::revealing && contains(now.listed, index) &&
+                    !contains(now.revealed, index)) {
                     ASSERT_EQ(show_messages(index, bitmap(index)), CallStatus::ok);
                 }
             }
