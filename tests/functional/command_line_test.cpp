@@ -203,7 +203,8 @@ TEST_F(CommandLine, TheKeyAndItsPassphraseComeFromTheEnvironment) {
     EXPECT_THAT(said("RETRACE_KEY=" + key + " " + pass), HasSubstr("no answer from the node"));
     EXPECT_THAT(said("RETRACE_KEY=" + path("none").string() + " " + pass), HasSubstr("no such keystore file"));
     EXPECT_THAT(said("RETRACE_KEY=" + path("none").string() + " " + pass, " --key " + key),
-                HasSubstr("no answer from the node"));
+                HasSubstr("give --passphrase-file"))
+        << "the passphrase of the environment is that of its key";
     EXPECT_THAT(said("RETRACE_KEY=" + key + " RETRACE_PASSPHRASE_FILE=" + path("none").string()),
                 HasSubstr("cannot read a line"));
 }

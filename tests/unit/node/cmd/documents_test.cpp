@@ -93,7 +93,7 @@ std::vector<Example> all_examples() {
 /// The error of the command line; empty if it is understood.
 std::string refusal_of(std::vector<std::string> words) {
     for (std::string& word : words)
-        if (word == "HEIGHT") word = "1";  // A placeholder of a number.
+        word = word == "HEIGHT" ? "1" : word == "HEX" ? std::string(64, 'a') : word;  // Placeholders.
     const auto right = check_command_line(std::move(words));
     return right ? std::string() : right.error().message;
 }

@@ -84,12 +84,17 @@ TEST(Console, TheEmbeddedOneIsWholeOrExplained) {
     std::size_t sum = 0;
     for (const ConsoleFile& file : console.files) sum += file.content.size();
     EXPECT_LE(sum, 300'000U) << "bytes that a browser receives";
-    std::string html;  // Of the pages of a node and of an agent.
+    std::string html;  // Of the pages of a node and of an agent, and the scripts that they load, which load others.
     for (const char* path : {"/", "/machine"}) {
         const HttpReply page = answer_console({"GET", path, {}});
         EXPECT_EQ(page.status, 200U) << path;
         EXPECT_EQ(header(page, "Cache-Control"), "no-cache") << path;
         html.append(page.body.begin(), page.body.end());
+    }
+    for (const ConsoleFile& file : console.files) {
+        if (!file.path.ends_with(".js") || html.find(file.path) == std::string::npos) continue;
+        const HttpReply script = answer_console({"GET", std::string(file.path), {}});
+        html.append(script.body.begin(), script.body.end());
     }
     for (const ConsoleFile& file : console.files) {
         if (file.path.starts_with("/console/")) {
