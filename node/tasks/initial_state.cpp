@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "kernels/program/initialiser.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/dataset.hpp"
@@ -48,7 +49,7 @@ Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors, co
 Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program, kernels::ThreadPool& pool) {
     if (!task.initialiser) return read_initial_state(*task.initial_state, program);
     RETRACE_TRY(init, read_program(*task.initialiser));
-    if (init.states != program.states) return error("the initialiser belongs to another program");
+    RETRACE_CHECK(kernels::check_initialiser(init, program));
     return kernels::run_initialiser(init, task.seed, pool);
 }
 

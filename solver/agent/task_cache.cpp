@@ -2,6 +2,7 @@
 #include "solver/agent/task_cache.hpp"
 
 #include "kernels/commit/contract.hpp"
+#include "kernels/program/initialiser.hpp"
 #include "kernels/program/limits.hpp"
 #include "solver/run/preemption.hpp"
 
@@ -38,23 +39,6 @@ kernels::Inputs TaskMaterial::inputs() const {
     kernels::Inputs inputs{terms.seed, {}};
     for (const kernels::Tensor& tensor : data) inputs.datasets.push_back(&tensor);
     return inputs;
-}
-
-Status<> check_initialiser(const kernels::Program& init, const kernels::Program& program) {
-    if (init.states != program.states) return error("the initialiser has another number of state tensors");
-    if (init.datasets != 0) return error("the initialiser reads data sets");
-    for (std::uint32_t i = 0; i < init.states; ++i) {
-        const kernels::TensorRecord& made = init.tensors[i];
-        const kernels::TensorRecord& used = program.tensors[i];
-        if (made.dtype != used.dtype || made.dims != used.dims) return error("the initialiser makes other shapes");
-        if (made.writer == kernels::kNoWriter) return error("the initialiser leaves a state tensor out");
-    }
-    for (const kernels::OpRecord& op : init.ops) {
-        for (const std::uint32_t input : op.inputs) {
-            if (input < init.states) return error("the initialiser reads a state tensor");
-        }
-    }
-    return Unit{};
 }
 
 std::uint64_t memory_of(const kernels::Program& program) {
@@ -133,7 +117,7 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
         auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
         if (!init) return unavailable(init.error().message, ReportKind::program);
         made->init = std::move(init).value();
-        const auto fits = check_initialiser(made->init->program(), made->program->program());
+        const auto fits = kernels::check_initialiser(made->init->program(), made->program->program());
         if (!fits) return unavailable(fits.error().message, std::nullopt);
         made->init_runner = initialisers_(terms, made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
         made->bytes = kernels::saturating_add(made->bytes, made->init_runner->planned_bytes());

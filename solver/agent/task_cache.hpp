@@ -135,8 +135,4 @@ private:
     const PrivateData* private_ = nullptr;
 };
 
-/// Checks that `init` makes the states of `program`: same shapes, every state tensor written, no state tensor and no
-/// data set read.
-Status<> check_initialiser(const kernels::Program& init, const kernels::Program& program);
-
 }  // namespace retrace::solver
