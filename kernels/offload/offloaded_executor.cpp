@@ -11,6 +11,7 @@
 #include "kernels/exec/metric.hpp"
 #include "kernels/exec/rematerialise.hpp"
 #include "kernels/offload/disk_speed.hpp"
+#include "kernels/program/initialiser.hpp"
 #include "kernels/runtime/dispatch.hpp"
 #include "kernels/scalar/scalar.hpp"
 
@@ -66,7 +67,9 @@ struct OffloadedExecutor::Impl {
     ChunkMemory own;
     Inputs inputs;
     std::uint64_t step = 0, committed_step = 0;
-    std::vector<std::optional<Hash32>> fixed_roots;  ///< Of tensors that no op writes, once they are hashed.
+    std::vector<bool> is_kept;  ///< Of tensors that no op writes: the current value is the kept one.
+    /// Of tensors that no op writes, once they are hashed: of the current state, and of the one that is kept.
+    std::vector<std::optional<Hash32>> fixed_roots, kept_roots;
 
     Impl(const Program& program, ThreadPool& threads, const OffloadOptions& options)
         : given(program),
@@ -76,7 +79,9 @@ struct OffloadedExecutor::Impl {
           folder(options.folder),
           memory(options.memory),
           slowest(options.slowest_disk),
-          fixed_roots(program.states) {}
+          is_kept(program.states),
+          fixed_roots(program.states),
+          kept_roots(program.states) {}
 
     Status<> prepare() {
         const std::uint64_t fixed = fixed_bytes(runner, pool);
@@ -87,13 +92,11 @@ struct OffloadedExecutor::Impl {
         RETRACE_TRY(plan, plan_within(runner, memory - fixed));
         fast.emplace(runner, std::move(plan));
         RETRACE_CHECK(check_disk());
-        RETRACE_TRY(store, StateStore::open(given, folder, fast->plan().spill));
+        RETRACE_TRY(store, StateStore::open(given, folder));
         disk.emplace(std::move(store));
+        RETRACE_CHECK(disk->make_spill(folder, fast->plan().spill));
         room = aligned_room(fast->plan().room);
-        own_memory.resize(pool.threads() * runner.plan().chunk_bytes + kOwnAlignment);
-        std::uint8_t* own_begin = own_memory.data();
-        own_begin += (kOwnAlignment - reinterpret_cast<std::uintptr_t>(own_begin) % kOwnAlignment) % kOwnAlignment;
-        for (unsigned i = 0; i < pool.threads(); ++i) own.add(own_begin + i * runner.plan().chunk_bytes);
+        give_chunks(runner, own_memory, own);
         return retrace::Unit{};
     }
 
@@ -115,6 +118,7 @@ struct OffloadedExecutor::Impl {
         ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == bytes_of(record),
                "a tensor of the state as the program records it");
         fixed_roots[state].reset();
+        is_kept[state] = false;
         if (tensor.data.empty()) return;
         std::memcpy(room.get(), tensor.data.data(), tensor.data.size());
         disk->discard();
@@ -137,6 +141,24 @@ struct OffloadedExecutor::Impl {
         return room.get();
     }
 
+    /// The room is this executor's own again when it goes, however another program's run in the same memory ended.
+    class LentRoom {
+    public:
+        LentRoom(Impl& impl, std::uint64_t bytes) : impl_(impl) {
+            impl_.room.reset();  // Only one of the two has memory at a time.
+            impl_.room = aligned_room(bytes);
+        }
+        ~LentRoom() {
+            impl_.room.reset();
+            impl_.room = aligned_room(impl_.fast->plan().room);
+        }
+        LentRoom(const LentRoom&) = delete;
+        LentRoom& operator=(const LentRoom&) = delete;
+
+    private:
+        Impl& impl_;
+    };
+
     Tensor tensor(std::uint32_t state, Version version) {
         const TensorRecord& record = given.tensors[state];
         const std::uint8_t* data = fetch(state, version);
@@ -144,18 +166,29 @@ struct OffloadedExecutor::Impl {
     }
 
     std::vector<Hash32> roots(Version version) {
+        std::vector<std::optional<Hash32>>& known = version == Version::kept ? kept_roots : fixed_roots;
         std::vector<Hash32> out;
         for (std::uint32_t s = 0; s < given.states; ++s) {
             const TensorRecord& record = given.tensors[s];
-            if (!fixed_roots[s]) {
-                const Hash32 root = tensor_root(fetch(s, version), record.dtype, record.dims, pool);
-                if (record.writer == kNoWriter) fixed_roots[s] = root;
-                out.push_back(root);
-            } else {
-                out.push_back(*fixed_roots[s]);
+            if (known[s]) {
+                out.push_back(*known[s]);
+                continue;
             }
+            const Hash32 root = tensor_root(fetch(s, version), record.dtype, record.dims, pool);
+            if (record.writer == kNoWriter) {
+                known[s] = root;
+                if (is_kept[s]) fixed_roots[s] = root;
+            }
+            out.push_back(root);
         }
         return out;
+    }
+
+    void keep() {
+        disk->keep();
+        committed_step = step;
+        kept_roots = fixed_roots;
+        is_kept.assign(given.states, true);
     }
 
     void store(State& state, Version version, std::uint64_t number) {
@@ -177,18 +210,45 @@ struct OffloadedExecutor::Impl {
         auto plan = plan_within(isolated, memory - fixed);
         if (!plan) throw std::runtime_error(plan.error().message);
         const OffloadedStep steps(isolated, std::move(*plan));
-        auto space = StateStore::open(given, folder, steps.plan().spill);
-        if (!space) throw std::runtime_error(space.error().message);
-        for (std::uint32_t s = 0; s < given.states; ++s) {
-            if (bytes_of(given.tensors[s]) == 0) continue;
-            check(space->write(s, Version::current, fetch(s, Version::current)));
-        }
-        room.reset();
-        room = aligned_room(steps.plan().room);
-        const auto ran = steps.run(*space, room.get(), inputs, {inputs.seed, step, own, pool}, after);
-        room.reset();
-        room = aligned_room(fast->plan().room);
-        check(ran);
+        check(disk->make_spill(folder, steps.plan().spill));
+        disk->discard();
+        const LentRoom lent(*this, steps.plan().room);
+        check(steps.run(*disk, room.get(), inputs, {inputs.seed, step, own, pool}, after));
+        disk->discard();
+    }
+
+    /// Makes the state by the initialiser, whose states are those of the given program.
+    Status<> initialise(const Program& initialiser, std::uint64_t seed) {
+        const Program init = with_constants_first(rematerialise(initialiser));
+        const UnitRunner making(init, false, fast_plan());
+        const std::uint64_t fixed = fixed_bytes(making, pool);
+        const std::uint64_t least = fixed + least_room(init, making.plan(), kDiskBlock);
+        if (memory < least)
+            return error("offloading within " + std::to_string(memory) + " bytes of memory: the initialiser needs " +
+                         std::to_string(least) + " at least (memory)");
+        RETRACE_TRY(plan, plan_within(making, memory - fixed));
+        const OffloadedStep steps(making, std::move(plan));
+        RETRACE_CHECK(disk->make_spill(folder, steps.plan().spill));
+        std::vector<std::uint8_t> memory_of_threads;
+        ChunkMemory chunks;
+        give_chunks(making, memory_of_threads, chunks);
+        const LentRoom lent(*this, steps.plan().room);
+        disk->discard();
+        for (std::uint32_t s = 0; s < given.states; ++s) put_zeros(s);
+        RETRACE_CHECK(steps.run(*disk, room.get(), {seed, {}}, {seed, 0, chunks, pool},
+                                [](std::uint32_t, const std::uint8_t*) { return true; }));
+        disk->advance();
+        fixed_roots.assign(given.states, std::nullopt);
+        is_kept.assign(given.states, false);
+        return retrace::Unit{};
+    }
+
+    /// Memory of each thread for the fused runs of a program.
+    void give_chunks(const UnitRunner& of, std::vector<std::uint8_t>& bytes, ChunkMemory& chunks) const {
+        bytes.resize(pool.threads() * of.plan().chunk_bytes + kOwnAlignment);
+        std::uint8_t* begin = bytes.data();
+        begin += (kOwnAlignment - reinterpret_cast<std::uintptr_t>(begin) % kOwnAlignment) % kOwnAlignment;
+        for (unsigned i = 0; i < pool.threads(); ++i) chunks.add(begin + i * of.plan().chunk_bytes);
     }
 };
 
@@ -233,25 +293,14 @@ void OffloadedExecutor::begin(std::uint64_t step, const Inputs& inputs) {
 
 void OffloadedExecutor::put(std::uint32_t state, const Tensor& tensor) { impl_->put(state, tensor); }
 Status<> OffloadedExecutor::put_initialised(const Program& init, std::uint64_t seed) {
-    ensure(init.states == impl_->given.states, "an initialiser of the program");
-    impl_->room.reset();  // Only one of the two programs has memory at a time.
-    RETRACE_TRY(first, create(init, impl_->pool, {impl_->folder, impl_->memory, 0}));
-    first->begin(0, {seed, {}});
-    for (std::uint32_t s = 0; s < init.states; ++s) first->impl_->put_zeros(s);
-    first->advance();
-    const StateStore made = std::move(*first->impl_->disk);
-    first.reset();
-    impl_->room = Impl::aligned_room(impl_->fast->plan().room);
-    for (std::uint32_t s = 0; s < init.states; ++s) {
-        impl_->fixed_roots[s].reset();
-        if (bytes_of(init.tensors[s]) == 0) continue;
-        RETRACE_CHECK(made.read(s, Version::current, impl_->room.get()));
-        RETRACE_CHECK(impl_->disk->write(s, Version::next, impl_->room.get()));
-    }
-    impl_->disk->advance();
-    return Unit{};
+    RETRACE_CHECK(check_initialiser(init, impl_->given));
+    return impl_->initialise(init, seed);
 }
 
+View OffloadedExecutor::bytes(std::uint32_t state) {
+    const std::uint64_t size = bytes_of(impl_->given.tensors[state]);
+    return {impl_->fetch(state, Version::current), static_cast<std::size_t>(size)};
+}
 Tensor OffloadedExecutor::tensor(std::uint32_t state) { return impl_->tensor(state, Version::current); }
 Tensor OffloadedExecutor::committed_tensor(std::uint32_t state) { return impl_->tensor(state, Version::kept); }
 
@@ -264,6 +313,7 @@ void OffloadedExecutor::load(const State& state, const Inputs& inputs) {
 std::vector<Metric> OffloadedExecutor::advance() {
     const Program& program = impl_->runner.program();
     std::vector<Metric> metrics;
+    check(impl_->disk->make_spill(impl_->folder, impl_->fast->plan().spill));
     impl_->disk->discard();
     check(impl_->fast->run(*impl_->disk, impl_->room.get(), impl_->inputs,
                            {impl_->inputs.seed, impl_->step, impl_->own, impl_->pool},
@@ -280,10 +330,7 @@ std::vector<Metric> OffloadedExecutor::advance() {
 void OffloadedExecutor::store(State& state) { impl_->store(state, Version::current, impl_->step); }
 std::vector<Hash32> OffloadedExecutor::roots() { return impl_->roots(Version::current); }
 
-void OffloadedExecutor::begin_roots() {
-    impl_->disk->keep();
-    impl_->committed_step = impl_->step;
-}
+void OffloadedExecutor::begin_roots() { impl_->keep(); }
 std::vector<Hash32> OffloadedExecutor::finish_roots() { return impl_->roots(Version::kept); }
 void OffloadedExecutor::store_committed(State& state) { impl_->store(state, Version::kept, impl_->committed_step); }
 

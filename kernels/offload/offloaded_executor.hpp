@@ -44,14 +44,16 @@ public:
     void begin(std::uint64_t step, const Inputs& inputs);
     void put(std::uint32_t state, const Tensor& tensor);
     /// Puts the state that the initialiser `init` makes with the seed; it runs in the same memory. The errors are those
-    /// of `create`.
+    /// of `create`, and an initialiser of other states. `init` must have passed `check`.
     Status<> put_initialised(const Program& init, std::uint64_t seed);
     Tensor tensor(std::uint32_t state);
-    /// The same, of the state at the last begin_roots.
+    /// The same bytes in the executor's own memory; valid until its next call.
+    View bytes(std::uint32_t state);
+    /// The tensor of the state at the last begin_roots.
     Tensor committed_tensor(std::uint32_t state);
 
     // A failure of the disk is thrown as std::runtime_error with the error's message. The state is then what it was
-    // before the call.
+    // before the call, but after `load`, which has to be repeated.
     void load(const State& state, const Inputs& inputs) override;
     std::vector<Metric> advance() override;
     void store(State& state) override;

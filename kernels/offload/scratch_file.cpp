@@ -2,6 +2,8 @@
 #include "kernels/offload/scratch_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,12 +46,23 @@ int open_unnamed(const std::filesystem::path& folder, int flags) {
     const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
     std::string name = folder / "offload-XXXXXX";
-    const int named = ::mkostemp(name.data(), O_CLOEXEC | flags);
-    if (named >= 0) ::unlink(name.c_str());
-    return named;
+    // A file system may refuse the flags after it has made the name.
+    const int named = ::mkostemp(name.data(), O_CLOEXEC);
+    if (named < 0) return named;
+    ::unlink(name.c_str());
+    if (flags == 0 || ::fcntl(named, F_SETFL, flags) == 0) return named;
+    const int number = errno;
+    ::close(named);
+    errno = number;
+    return -1;
 }
 
 }  // namespace
+
+bool is_in_memory(const std::filesystem::path& folder) {
+    struct statfs info {};
+    return ::statfs(folder.c_str(), &info) == 0 && (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC);
+}
 
 Result<ScratchFile> ScratchFile::open(const std::filesystem::path& folder, std::uint64_t bytes) {
     std::error_code made;

@@ -37,4 +37,7 @@ private:
     std::map<std::uint64_t, std::uint64_t> sums_;  ///< By offset: the checksum of the piece that begins there.
 };
 
+/// Whether the files of a folder are in memory (tmpfs, ramfs), so that offloading to them saves none.
+bool is_in_memory(const std::filesystem::path& folder);
+
 }  // namespace retrace::kernels

@@ -11,21 +11,25 @@ std::uint64_t block_bytes(const TensorRecord& record) {
 
 }  // namespace
 
-std::uint64_t StateStore::file_bytes(const Program& program, std::uint64_t spill) {
-    std::uint64_t bytes = spill;
-    for (std::uint32_t s = 0; s < program.states; ++s) bytes += Versions::kPlaces * block_bytes(program.tensors[s]);
-    return bytes;
-}
-
-Result<StateStore> StateStore::open(const Program& program, const std::filesystem::path& folder, std::uint64_t spill) {
+Result<StateStore> StateStore::open(const Program& program, const std::filesystem::path& folder) {
     std::vector<Places> states;
     std::uint64_t at = 0;
     for (std::uint32_t s = 0; s < program.states; ++s) {
         states.push_back({at, block_bytes(program.tensors[s])});
         at += Versions::kPlaces * states.back().bytes;
     }
-    RETRACE_TRY(file, ScratchFile::open(folder, at + spill));
-    return StateStore(std::move(file), std::move(states), at);
+    RETRACE_TRY(file, ScratchFile::open(folder, at));
+    return StateStore(std::move(file), std::move(states));
+}
+
+Status<> StateStore::make_spill(const std::filesystem::path& folder, std::uint64_t bytes) {
+    if (bytes <= spill_bytes_) return Unit{};
+    spill_.reset();
+    spill_bytes_ = 0;
+    RETRACE_TRY(file, ScratchFile::open(folder, bytes));
+    spill_ = std::move(file);
+    spill_bytes_ = bytes;
+    return Unit{};
 }
 
 std::uint64_t StateStore::place(std::uint32_t state, Version version) const {
@@ -52,8 +56,8 @@ Status<> StateStore::run(const Transfer& transfer, const OffloadBlock& block, st
         const Version version = transfer.next ? Version::next : Version::current;
         return transfer.store ? write(block.state, version, here) : read(block.state, version, here);
     }
-    const std::uint64_t there = spill_at_ + block.spill;
-    return transfer.store ? file_.write(there, here, block.bytes) : file_.read(there, here, block.bytes);
+    return transfer.store ? spill_->write(block.spill, here, block.bytes)
+                          : spill_->read(block.spill, here, block.bytes);
 }
 
 void StateStore::discard() {

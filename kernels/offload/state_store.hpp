@@ -10,13 +10,14 @@
 namespace retrace::kernels {
 
 /// The state of an offloaded training, on disk. Each tensor has three places: of the current value, of the next one, and
-/// of the value that was kept by `keep`. So a step that fails leaves the state that it began with.
+/// of the value that was kept by `keep`. So a step that fails leaves the state that it began with. Pieces of the arena have a
+/// file of their own beside that of the state.
 class StateStore {
 public:
-    /// `spill` is the number of bytes for pieces of the arena.
-    static Result<StateStore> open(const Program& program, const std::filesystem::path& folder, std::uint64_t spill);
-    /// Bytes of the file.
-    static std::uint64_t file_bytes(const Program& program, std::uint64_t spill);
+    static Result<StateStore> open(const Program& program, const std::filesystem::path& folder);
+    /// Makes room for `bytes` of pieces of the arena, of which a program's plan says how many it has. What was there is
+    /// lost. After an error there is none.
+    Status<> make_spill(const std::filesystem::path& folder, std::uint64_t bytes);
 
     enum class Version : std::uint8_t { current, next, kept };
 
@@ -32,7 +33,7 @@ public:
     /// Keeps the current values until the next call.
     void keep();
 
-    const ScratchFile& file() const noexcept { return file_; }
+    const ScratchFile& file() const noexcept { return file_; }  ///< Of the state.
 
 private:
     struct Places {
@@ -40,13 +41,13 @@ private:
         Versions versions = {};
     };
 
-    StateStore(ScratchFile file, std::vector<Places> states, std::uint64_t spill_at)
-        : file_(std::move(file)), states_(std::move(states)), spill_at_(spill_at) {}
+    StateStore(ScratchFile file, std::vector<Places> states) : file_(std::move(file)), states_(std::move(states)) {}
     std::uint64_t place(std::uint32_t state, Version version) const;
 
     ScratchFile file_;
     std::vector<Places> states_;
-    std::uint64_t spill_at_ = 0;
+    std::optional<ScratchFile> spill_;
+    std::uint64_t spill_bytes_ = 0;
 };
 
 }  // namespace retrace::kernels

@@ -46,6 +46,15 @@ Status<> TransferThread::stop() {
     return Unit{};
 }
 
+/// An exception that leaves a thread would end the process.
+Status<> TransferThread::run_here(const Transfer& transfer) const {
+    try {
+        return run_(transfer, plan_.blocks[transfer.block]);
+    } catch (const std::exception& e) {
+        return error("a transfer of offloading: " + std::string(e.what()));
+    }
+}
+
 void TransferThread::run() {
     for (const Transfer& transfer : plan_.transfers) {
         {
@@ -53,7 +62,7 @@ void TransferThread::run() {
             changed_.wait(lock, [&] { return stopped_ || units_done_ >= transfer.after; });
             if (stopped_) return;
         }
-        const Status<> ran = run_(transfer, plan_.blocks[transfer.block]);
+        const Status<> ran = run_here(transfer);
         const std::lock_guard lock(mutex_);
         if (!ran) failed_ = ran.error();
         ++transfers_done_;

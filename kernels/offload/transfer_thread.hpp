@@ -30,6 +30,7 @@ public:
 
 private:
     void run();
+    Status<> run_here(const Transfer& transfer) const;
 
     const OffloadPlan& plan_;
     const Run run_;

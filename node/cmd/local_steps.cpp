@@ -17,7 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kSaveEvery{60};
+/// A save takes at most one part of this many of the time.
+constexpr int kSaveShare = 20;
 
 std::atomic<bool> g_interrupted{false};  // Signal handlers can access globals only.
 extern "C" void on_interrupt(int) {
@@ -43,6 +44,7 @@ Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& los
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
     const Clock::time_point start = Clock::now();
     Clock::time_point saved = start;
+    Clock::duration pause = training.save_every;
     while (training.step() < task.steps) {
         const std::uint64_t step = training.step();
         for (const kernels::Metric& metric : training.advance()) {
@@ -57,9 +59,14 @@ Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& los
                          std::to_string(task.steps) + ", which is saved in " + training.file.string() +
                          "; the same command goes on there");
         }
-        if (Clock::now() < saved + kSaveEvery) continue;
-        RETRACE_CHECK(training.save(losses));
+        const Clock::time_point begin = Clock::now();
+        if (begin < saved + pause) continue;
+        // The training itself is whole, so a disk that is full for an hour does not end it.
+        if (const auto done = training.save(losses); !done)
+            std::cerr << (terminal ? "\n" : "") << "not saved at step " << training.step() << ": "
+                      << done.error().message << "; the training goes on\n";
         saved = Clock::now();
+        pause = std::max<Clock::duration>(training.save_every, kSaveShare * (saved - begin));
     }
     return Unit{};
 }
@@ -68,6 +75,12 @@ MetricTable table_of(const Losses& losses) {
     MetricTable table{{"loss"}, {}};
     for (const auto& [step, loss] : losses) table.rows.push_back({step, {loss}});
     return table;
+}
+
+std::string saved_after(const Error& failure, const Status<>& saved, const std::filesystem::path& file) {
+    return failure.message +
+           (saved ? "; the training is saved in " + file.string() + ", from which the same command goes on"
+                  : "; the training could not be saved either: " + saved.error().message);
 }
 
 void note_resumed(std::uint64_t step, const std::filesystem::path& file) {

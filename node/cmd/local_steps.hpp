@@ -2,8 +2,10 @@
 // The steps of `retrace task run`, wherever the state is.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,13 +22,16 @@ struct LocalSteps {
     std::function<std::vector<kernels::Metric>()> advance;
     std::function<Status<>(const Losses& losses)> save;
     std::filesystem::path file;  ///< Where `save` saves it.
+    std::chrono::milliseconds save_every{60'000};
 };
 
-/// Trains to the end. At a signal the state is saved and the error says so; it is saved every minute too, for the power
-/// cut. Shows progress on a terminal.
+/// Trains to the end. At a signal the state is saved and the error says so; it is saved every minute too, or less often where
+/// saves take long, for the power cut. Such a save that fails is only reported. Shows progress on a terminal.
 Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& losses);
 
 MetricTable table_of(const Losses& losses);
+/// What is left of a training whose result could not be measured or written, after it was saved in `file`.
+std::string saved_after(const Error& failure, const Status<>& saved, const std::filesystem::path& file);
 /// Says that an interrupted training goes on.
 void note_resumed(std::uint64_t step, const std::filesystem::path& file);
 

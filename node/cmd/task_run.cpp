@@ -57,14 +57,6 @@ Status<> save(const Resume& resume, solver::Training& training, const Losses& lo
     return save_progress(resume.file, resume.identity, {training.state(), losses});
 }
 
-/// Saves a training whose result could not be measured or written, and adds to the error what is left of it.
-std::string saved_after(const Error& failure, const Resume& resume, solver::Training& training, const Losses& losses) {
-    const auto saved = save(resume, training, losses);
-    return failure.message +
-           (saved ? "; the training is saved in " + resume.file.string() + ", from which the same command goes on"
-                  : "; the training could not be saved either: " + saved.error().message);
-}
-
 /// Goes on with an interrupted run of the same training: replaces the first state and the losses.
 Status<> go_on(const Resume& resume, std::uint64_t steps, kernels::State& state, Losses& losses) {
     RETRACE_TRY(progress, load_progress(resume.file, resume.identity, state, steps));
@@ -129,13 +121,13 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     json::object out{{"losses", std::move(losses)}, {"state_root", to_0x(view(root))}};
     if (flags.evaluate) {
         const auto result = evaluate_task(*task, *state, pool);
-        if (!result) return fail(program, saved_after(result.error(), resume, *training, steps));
+        if (!result) return fail(program, saved_after(result.error(), save(resume, *training, steps), resume.file));
         out["test_loss"] = result->loss;
         if (result->counts_correct) out["accuracy"] = result->accuracy();
     }
     if (!flags.out.empty()) {
         if (const auto written = write_results(*task, *step, *state, table, flags.out); !written)
-            return fail(program, saved_after(written.error(), resume, *training, steps));
+            return fail(program, saved_after(written.error(), save(resume, *training, steps), resume.file));
     }
     std::error_code ignored;
     fs::remove(resume.file, ignored);  // Not before the results are on disk.

@@ -47,7 +47,6 @@ Status<> put_first_state(const TaskFile& task, const kernels::Program& step, ker
         return Unit{};
     }
     RETRACE_TRY(init, read_program(*task.initialiser));
-    if (init.states != step.states) return error("the initialiser belongs to another program");
     return executor.put_initialised(init, task.seed);
 }
 
@@ -68,7 +67,7 @@ public:
         std::error_code ignored;  // If there is no folder, the file cannot be written.
         fs::create_directories(file.parent_path(), ignored);
         return save_progress(file, identity, {number_, losses}, step_.states,
-                             [&](std::uint32_t state) { return executor_.tensor(state).data; });
+                             [&](std::uint32_t state) { return executor_.bytes(state); });
     }
 
     /// Goes on with an interrupted run of the same training.
@@ -117,6 +116,9 @@ Result<json::object> train(const TaskFile& task, const kernels::Program& step, c
     std::cerr << "offload      " << (executor->planned_bytes() >> 20) << " MiB of memory; a step reads "
               << (executor->bytes_read() >> 20) << " MiB and writes " << (executor->bytes_written() >> 20) << " MiB"
               << (executor->direct() ? "\n" : ", through the page cache: this file system has no direct access\n");
+    if (kernels::is_in_memory(flags.offload))
+        std::cerr << "warning: " << flags.offload
+                  << " is in memory (tmpfs), so that offloading saves none; name a folder on a disk\n";
     const LocalSteps local{[&] { return training.number(); }, [&] { return training.advance(); },
                            [&](const Losses& now) { return training.save(file, identity, now); }, file};
     RETRACE_CHECK(run_steps(task, local, losses));
@@ -124,7 +126,10 @@ Result<json::object> train(const TaskFile& task, const kernels::Program& step, c
     json::array values;
     for (const MetricTable::Row& row : table.rows) values.emplace_back(*row.values[0]);
     json::object out{{"losses", std::move(values)}, {"state_root", to_0x(view(training.commit()))}};
-    if (!flags.out.empty()) RETRACE_CHECK(write_files(step, *executor, table, flags.out));
+    if (!flags.out.empty()) {
+        if (const auto written = write_files(step, *executor, table, flags.out); !written)
+            return error(saved_after(written.error(), training.save(file, identity, losses), file));
+    }
     std::error_code ignored;
     fs::remove(file, ignored);  // Not before the results are on disk.
     return out;

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <fstream>
 
 #include "merkle/base/codec.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/tasks/file_stream.hpp"
 
@@ -22,6 +26,22 @@ constexpr std::uint64_t kFrontBytes = 32 + 8 + 4;  ///< Identity, step and numbe
 bool read_into(std::istream& in, Bytes& bytes) {
     in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return in.good();
+}
+
+/// Removes files of saves whose process is no more.
+void remove_leftovers(const fs::path& path) {
+    const std::string begin = path.filename().string() + ".", end(kUnfinished);
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path.parent_path(), ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(begin) || !name.ends_with(end) || name.size() <= begin.size() + end.size()) continue;
+        pid_t process = 0;
+        const char* const first = name.data() + begin.size();
+        const char* const last = name.data() + name.size() - end.size();
+        const auto [stop, failed] = std::from_chars(first, last, process);
+        if (failed != std::errc() || stop != last || process <= 0) continue;
+        if (::kill(process, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), ignored);
+    }
 }
 
 /// Whether the file begins as it should and its last 32 bytes are the SHA-256 of those between.
@@ -52,11 +72,11 @@ Status<> save_progress(const fs::path& path, const Hash32& identity, const RunPr
     const auto& tensors = progress.state.tensors;
     return save_progress(path, identity, {progress.state.step, progress.losses},
                          static_cast<std::uint32_t>(tensors.size()),
-                         [&](std::uint32_t state) { return tensors[state].data; });
+                         [&](std::uint32_t state) { return View(tensors[state].data); });
 }
 
 Status<> save_progress(const fs::path& path, const Hash32& identity, const RunHead& head, std::uint32_t tensors,
-                       const std::function<Bytes(std::uint32_t state)>& tensor) {
+                       const std::function<View(std::uint32_t state)>& tensor) {
     RETRACE_TRY(out, FileStream::open(path, 0600));
     merkle::Sha256 digest;
     const auto append = [&](View bytes) {
@@ -90,6 +110,7 @@ Result<std::optional<RunProgress>> load_progress(const fs::path& path, const Has
 Result<std::optional<RunHead>> load_progress(const fs::path& path, const Hash32& identity,
                                              const std::vector<std::uint64_t>& bytes, std::uint64_t steps,
                                              const std::function<void(std::uint32_t state, Bytes data)>& take) {
+    remove_leftovers(path);
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return std::optional<RunHead>();
     if (!fs::is_regular_file(path, ignored)) return error(path.string() + ": not a regular file");
@@ -103,7 +124,11 @@ Result<std::optional<RunHead>> load_progress(const fs::path& path, const Hash32&
     Bytes front(kFrontBytes);
     read_into(in, front);
     Reader reader(front);
-    if (reader.hash() != identity) return std::optional<RunHead>();
+    if (reader.hash() != identity)
+        return error(
+            path.string() +
+            " is of another training (another program, first state, data or seed), which this one would replace; "
+            "move it, or delete it if it is of no use");
     RunHead head{reader.u64(), {}};
     const std::uint64_t losses = reader.u32();
     std::uint64_t wanted = kHead.size() + kFrontBytes + 32;
@@ -115,6 +140,8 @@ Result<std::optional<RunHead>> load_progress(const fs::path& path, const Hash32&
                      " steps; delete it to begin again, or give the task its longer number of steps back");
     Bytes pairs(12 * losses);
     if (!read_into(in, pairs)) return damaged();
+    merkle::Sha256 again;
+    again.update(front).update(pairs);
     Reader rest(pairs);
     for (std::uint64_t i = 0; i < losses; ++i) {
         const std::uint64_t step = rest.u64();
@@ -123,8 +150,11 @@ Result<std::optional<RunHead>> load_progress(const fs::path& path, const Hash32&
     for (std::uint32_t i = 0; i < bytes.size(); ++i) {
         Bytes data(bytes[i]);
         if (!read_into(in, data)) return damaged();
+        again.update(data);
         take(i, std::move(data));
     }
+    Bytes digest(32);
+    if (!read_into(in, digest) || !equal(digest, view(again.finish()))) return damaged();
     return std::optional(std::move(head));
 }
 

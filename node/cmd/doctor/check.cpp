@@ -114,9 +114,10 @@ Check judge_speed(const Disk& disk) {
 
 Check judge(const OffloadDisk& disk) {
     const bool usable = disk.failure.empty() && disk.bytes_per_s >= kOffloadSpeedLeast;
-    // A state lies there three times: the present one, the next one and the committed one.
+    // A state lies there three times: the present one, the next one and the committed one. A save takes it once more, and
+    // once again while it replaces an older one.
     const std::string found = disk.failure.empty()
-                                  ? "a state of at most " + bytes_text(disk.bytes / 3) + ", moved at " +
+                                  ? "a state of at most " + bytes_text(disk.bytes / 5) + ", moved at " +
                                         bytes_text(disk.bytes_per_s) + " a second" +
                                         (disk.direct ? "" : ", through the page cache, so it may be slower")
                                   : disk.failure;

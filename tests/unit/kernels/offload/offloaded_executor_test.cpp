@@ -103,22 +103,88 @@ TEST(OffloadedExecutor, ProgramsThatNobodyWouldWriteInTheLeastMemory) {
     }
 }
 
-TEST(OffloadedExecutor, TracesAndOutputs) {
+/// The least memory of a trace, which an executor with less says.
+std::uint64_t least_of_trace(const testing::AnyProgram& any, ThreadPool& pool) {
+    const std::uint64_t least = OffloadedExecutor::memory_of(any.program, pool).least;
+    try {
+        (void)(*OffloadedExecutor::create(any.program, pool, {folder(), least, 0}))->trace(any.state, any.inputs());
+    } catch (const std::runtime_error& e) {
+        const std::string said = e.what(), before = "it needs ";
+        return std::stoull(said.substr(said.find(before) + before.size()));
+    }
+    return least;
+}
+
+TEST(OffloadedExecutor, TracesAndOutputsInTheLeastMemory) {
     ThreadPool pool(2);
+    std::size_t in_more = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         SCOPED_TRACE(seed);
         const testing::AnyProgram any = testing::any_program(seed);
         Executor here(any.program, pool);
-        const auto there = OffloadedExecutor::create(any.program, pool, {folder(), 64 << 20, 0});
+        const std::uint64_t least = least_of_trace(any, pool);
+        in_more += least > OffloadedExecutor::memory_of(any.program, pool).least ? 1 : 0;
+        const auto there = OffloadedExecutor::create(any.program, pool, {folder(), least, 0});
         ASSERT_TRUE(there) << there.error().message;
         ASSERT_EQ((*there)->trace(any.state, any.inputs()), here.trace(any.state, any.inputs()));
         std::vector<std::uint32_t> ops;
         for (std::uint32_t op = 0; op < any.program.ops.size(); op += 3) ops.push_back(op);
         ASSERT_EQ((*there)->outputs(any.state, any.inputs(), ops), here.outputs(any.state, any.inputs(), ops));
-        State after;
+        State after, expected = any.state;
         (*there)->store(after);
         ASSERT_EQ(after, any.state);
+        (*there)->advance();
+        (*there)->store(after);
+        here.step(expected, any.inputs());
+        ASSERT_EQ(after, expected) << "in the executor's own memory again";
     }
+    EXPECT_GT(in_more, 0u) << "a trace that was refused leaves an executor that works";
+}
+
+TEST(OffloadedExecutor, RefusesAnInitialiserOfOtherStates) {
+    const auto recipe = golden::recipes().at("mlp");
+    const TrainingPrograms programs = golden::programs(recipe);
+    const auto [x, y] = golden::data(recipe.model);
+    ThreadPool pool(2);
+    const std::uint64_t least = OffloadedExecutor::memory_of(programs.train, pool).least;
+    const auto there = *OffloadedExecutor::create(programs.train, pool, {folder(), least, 0});
+    std::vector<Program> others(3, programs.init);
+    std::swap(others[0].tensors[0].dims.at(0), others[0].tensors[0].dims.at(1));
+    others[1].tensors[0].dtype = DType::i32;
+    others[2].tensors[0].writer = kNoWriter;
+    for (const Program& other : others) EXPECT_FALSE(there->put_initialised(other, golden::kSeed));
+    ASSERT_TRUE(there->put_initialised(programs.init, golden::kSeed));
+    State state;
+    there->begin(0, {golden::kSeed, {&x, &y}});
+    there->store(state);
+    EXPECT_EQ(state, run_initialiser(programs.init, golden::kSeed, pool));
+}
+
+TEST(OffloadedExecutor, RootsOfKeptStatesAreTheirsWhateverIsLoadedSince) {
+    ThreadPool pool(2);
+    const testing::AnyProgram any = testing::any_program(7);
+    const auto there = *OffloadedExecutor::create(any.program, pool, {folder(), 64 << 20, 0});
+    State other = any.state;
+    for (Tensor& tensor : other.tensors)
+        if (!tensor.data.empty()) tensor.data[0] ^= 1;
+    const auto roots_of = [&](const State& state) {
+        std::vector<Hash32> out;
+        for (const Tensor& tensor : state.tensors) out.push_back(tensor_root(tensor, pool));
+        return out;
+    };
+    const auto is_fixed = [&](std::uint32_t s) { return any.program.tensors[s].writer == kNoWriter; };
+    std::uint32_t fixed = 0;
+    for (std::uint32_t s = 0; s < any.program.states; ++s) fixed += is_fixed(s) ? 1 : 0;
+    ASSERT_GT(fixed, 0u) << "the program has a tensor that no op writes";
+    there->load(any.state, any.inputs());
+    there->begin_roots();
+    there->load(other, any.inputs());
+    EXPECT_EQ(there->finish_roots(), roots_of(any.state));
+    EXPECT_EQ(there->roots(), roots_of(other));
+    EXPECT_EQ(there->finish_roots(), roots_of(any.state)) << "whichever is asked for first";
+    there->begin_roots();
+    EXPECT_EQ(there->finish_roots(), roots_of(other));
+    EXPECT_EQ(there->roots(), roots_of(other));
 }
 
 TEST(OffloadedExecutor, AStepThatFailsLeavesTheStateThatItBeganWith) {
@@ -133,20 +199,45 @@ TEST(OffloadedExecutor, AStepThatFailsLeavesTheStateThatItBeganWith) {
     there->load(state, inputs);
     const int file = testing::open_again(1);
     ASSERT_GE(file, 0);
-    Bytes contents(4 << 20);
-    const ssize_t size = ::pread(file, contents.data(), contents.size(), 0);
-    ASSERT_GT(size, 0);
-    ASSERT_LT(size, ssize_t(contents.size()));
-    Bytes wrong = contents;
-    for (std::uint8_t& byte : wrong) byte ^= 1;
-    ASSERT_EQ(::pwrite(file, wrong.data(), std::size_t(size), 0), size);
-    EXPECT_THAT([&] { there->advance(); }, ::testing::ThrowsMessage<std::runtime_error>(HasSubstr("(damaged)")));
-    ASSERT_EQ(::pwrite(file, contents.data(), std::size_t(size), 0), size);
+    const auto contents = [&] {
+        Bytes out(4 << 20);
+        const ssize_t size = ::pread(file, out.data(), out.size(), 0);
+        EXPECT_LT(size, ssize_t(out.size()));
+        out.resize(size < 0 ? 0 : std::size_t(size));
+        return out;
+    };
+    // One block is damaged at a time: steps that read it late have stored next values before.
+    std::size_t failed_after_stores = 0;
+    for (std::size_t at = 0; at < contents().size(); at += kDiskBlock) {
+        SCOPED_TRACE(at);
+        const Bytes whole = contents();
+        Bytes wrong(whole.begin() + std::ptrdiff_t(at), whole.begin() + std::ptrdiff_t(at + kDiskBlock));
+        for (std::uint8_t& byte : wrong) byte ^= 1;
+        ASSERT_EQ(::pwrite(file, wrong.data(), wrong.size(), off_t(at)), ssize_t(wrong.size()));
+        State same;
+        try {
+            there->advance();
+            there->load(state, inputs);  // a block that no step reads
+            continue;
+        } catch (const std::runtime_error& e) {
+            ASSERT_THAT(e.what(), HasSubstr("(damaged)"));
+        }
+        const Bytes after = contents();
+        for (std::size_t i = 0; i < after.size() && i < whole.size(); ++i)
+            if ((i < at || i >= at + kDiskBlock) && after[i] != whole[i]) {
+                ++failed_after_stores;
+                break;
+            }
+        ASSERT_EQ(::pwrite(file, whole.data() + at, kDiskBlock, off_t(at)), ssize_t(kDiskBlock));
+        there->store(same);
+        ASSERT_EQ(same, state);
+        there->put(0, state.tensors[0]);  // makes nothing current that the failed step wrote
+        there->store(same);
+        ASSERT_EQ(same, state);
+    }
+    EXPECT_GT(failed_after_stores, 0u);
     ::close(file);
-    there->put(0, state.tensors[0]);  // makes nothing current that the failed step wrote
     State same;
-    there->store(same);
-    EXPECT_EQ(same, state);
     there->advance();
     there->store(same);
     Executor(programs.train, pool).step(state, inputs);

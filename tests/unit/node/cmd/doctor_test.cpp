@@ -40,7 +40,7 @@ TEST(Doctor, JudgesMemoryByItsScarcerPart) {
 }
 
 TEST(Doctor, JudgesTheDiskBehindTheMemory) {
-    EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e9, true, {}}), passes("a state of at most 30 GiB"));
+    EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e9, true, {}}), passes("a state of at most 18 GiB"));
     EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e9, false, {}}), passes("through the page cache"));
     EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e6, true, {}}), is(Grade::warn, "977 KiB a second", "local disk"));
     EXPECT_THAT(judge(OffloadDisk{0, 0, false, "no file (disk_failed)"}), is(Grade::warn, "disk_failed", "local"));
