@@ -95,7 +95,7 @@ Status<> ModelFollower::begin(const Seen& seen, solver::ArtifactSource& source) 
 Status<> ModelFollower::take_in(const solver::RecordView& record, solver::ArtifactSource& source) {
     std::vector<std::vector<kernels::Tensor>> messages;
     for (const solver::RecordView::Entry& entry : record.entries) {
-        auto message = solver::fetch_message(source, *plan_, entry.tensors, task_, entry.run, pool_);
+        auto message = solver::fetch_message(source, *plan_, {entry.tensors, task_, entry.run}, pool_);
         if (!message)
             return error("the message of run " + std::to_string(entry.run) + " in round " +
                          std::to_string(record.round) + " cannot be fetched: " + printable(message.error().message));

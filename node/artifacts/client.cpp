@@ -84,7 +84,9 @@ Hash32 key_of(const std::vector<Hash32>& roots) {
 }  // namespace
 
 ArtifactClient::ArtifactClient(Store& store, const Options& options)
-    : store_(store), options_(options), partial_downloads_(2 * store.options().program_bytes) {}
+    : store_(store),
+      options_(options),
+      partial_downloads_(options.partial_bytes != 0 ? options.partial_bytes : 2 * store.options().program_bytes) {}
 
 void ArtifactClient::report(const Hash32& root, std::uint64_t tiles, std::uint64_t of) const {
     if (progress_) progress_({root, tiles, of});

@@ -30,6 +30,8 @@ public:
         std::uint64_t floor_rate = 1 << 20;                 ///< Bytes per second.
         std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
         kernels::StopToken stop = {};                       ///< Ends a running fetch with a timeout.
+        /// Limit on what is kept of pieces from peers that failed; 0: two programs.
+        std::size_t partial_bytes = 0;
     };
     struct Progress {
         Hash32 root;              ///< Root of the tensor in transfer.
@@ -40,6 +42,8 @@ public:
     /// `store` outlives the client.
     ArtifactClient(Store& store, const Options& options);
     explicit ArtifactClient(Store& store) : ArtifactClient(store, Options{}) {}
+
+    const Options& options() const noexcept { return options_; }
 
     /// Called after every range of tiles.
     void set_progress(std::function<void(const Progress&)> progress) { progress_ = std::move(progress); }

@@ -18,7 +18,7 @@ Result<T> in_words(Result<T, Failure> result) {
 }  // namespace
 
 PeerSource::PeerSource(Store& store, ArtifactClient& client, Peers peers)
-    : store_(store), client_(client), peers_(std::move(peers)) {}
+    : store_(store), client_(client), peers_(std::move(peers)), downloads_(store, client.options()) {}
 
 Result<Bytes> PeerSource::program(const Hash32& root, std::uint64_t limit) {
     RETRACE_CHECK(in_words(client_.fetch_program(peers_(), root)));
@@ -73,39 +73,50 @@ Result<kernels::Tensor> PeerSource::message_tensor(const Hash32& root, const ker
     return out;
 }
 
-std::vector<std::optional<kernels::Tensor>> PeerSource::message_tensors(
-    const std::vector<Hash32>& roots, const std::vector<const kernels::TensorRecord*>& records, std::uint64_t task,
-    std::uint32_t run) {
-    std::vector<std::optional<kernels::Tensor>> out(roots.size());
-    if (messages_ != nullptr) {
-        for (std::size_t i = 0; i < roots.size(); ++i)
-            if (auto here = messages_->tensor(roots[i], *records[i], pool_)) out[i] = std::move(here).value();
-    }
-    std::vector<std::size_t> missing;
-    std::vector<Hash32> asked;
-    std::uint64_t bytes_max = 0;
-    for (std::size_t i = 0; i < roots.size() && asked.size() < kPackedTensorsMax; ++i) {
-        if (out[i]) continue;
-        missing.push_back(i);
-        asked.push_back(roots[i]);
-        bytes_max += solver::transport_bytes_max(*records[i]);
-    }
-    if (!authors_ || asked.size() < 2) return out;
-    // A wrong tensor is left to message_tensor, which blames the peer for it and asks others.
-    const auto accept = [&](View bytes) -> Status<Failure> {
-        for (const std::size_t i : missing) {
-            const auto length = solver::transport_bytes(bytes, *records[i]);
-            if (!length) return failure(Fault::malformed, length.error().message);
-            auto tensor = solver::from_transport_form(bytes.first(*length), *records[i]);
-            bytes = bytes.subspan(*length);
-            if (tensor && solver::check_fetched(*tensor, *records[i], roots[i], pool_))
-                out[i] = std::move(tensor).value();
+void PeerSource::messages(const std::vector<solver::MessageRequest>& requests, const solver::MessageRecords& records,
+                          const solver::MessageArrived& arrived) {
+    std::vector<std::vector<std::optional<kernels::Tensor>>> tensors(requests.size());
+    std::vector<MessageDownloads::Download> downloads;
+    std::vector<std::size_t> places;
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+        const solver::MessageRequest& request = requests[place];
+        std::vector<std::optional<kernels::Tensor>>& out = tensors[place];
+        out.resize(request.roots.size());
+        std::vector<std::size_t> missing;
+        MessageDownloads::Download download{request.run, {}, {}, 0, {}};
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            if (messages_ != nullptr)
+                if (auto here = messages_->tensor(request.roots[i], *records[i], pool_))
+                    out[i] = std::move(here).value();
+            if (out[i] || download.roots.size() == kPackedTensorsMax) continue;
+            missing.push_back(i);
+            download.roots.push_back(request.roots[i]);
+            download.bytes_max += solver::transport_bytes_max(*records[i]);
         }
-        if (!bytes.empty()) return failure(Fault::malformed, std::to_string(bytes.size()) + " bytes after the tensors");
-        return Unit{};
-    };
-    (void)client_.fetch_packed(authors_({task, run}), asked, bytes_max, accept);
-    return out;
+        if (!authors_ || download.roots.empty()) {
+            arrived(place, std::move(out));
+            continue;
+        }
+        download.peers = authors_({request.task, request.run});
+        // A wrong tensor is left to message_tensor, which blames the peer for it and asks others.
+        download.accept = [&out, &request, &records, missing](View bytes,
+                                                              kernels::ThreadPool& pool) -> Status<Failure> {
+            for (const std::size_t i : missing) {
+                const auto length = solver::transport_bytes(bytes, *records[i]);
+                if (!length) return failure(Fault::malformed, length.error().message);
+                auto tensor = solver::from_transport_form(bytes.first(*length), *records[i]);
+                bytes = bytes.subspan(*length);
+                if (tensor && solver::check_fetched(*tensor, *records[i], request.roots[i], pool))
+                    out[i] = std::move(tensor).value();
+            }
+            if (!bytes.empty())
+                return failure(Fault::malformed, std::to_string(bytes.size()) + " bytes after the tensors");
+            return Unit{};
+        };
+        downloads.push_back(std::move(download));
+        places.push_back(place);
+    }
+    downloads_.fetch(downloads, [&](std::size_t i) { arrived(places[i], std::move(tensors[places[i]])); });
 }
 
 std::uint64_t PeerSource::first_missing_tile(const Hash32& root) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "node/artifacts/client.hpp"
+#include "node/artifacts/message_downloads.hpp"
 #include "solver/agent/work.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/rounds/message_store.hpp"
@@ -38,9 +38,8 @@ public:
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
     Result<kernels::Tensor> message_tensor(const Hash32& root, const kernels::TensorRecord& record, std::uint64_t task,
                                            std::uint32_t run) override;
-    std::vector<std::optional<kernels::Tensor>> message_tensors(
-        const std::vector<Hash32>& roots, const std::vector<const kernels::TensorRecord*>& records, std::uint64_t task,
-        std::uint32_t run) override;
+    void messages(const std::vector<solver::MessageRequest>& requests, const solver::MessageRecords& records,
+                  const solver::MessageArrived& arrived) override;
     std::uint64_t first_missing_tile(const Hash32& root) override;
 
 private:
@@ -50,6 +49,7 @@ private:
     Authors authors_;
     const solver::CheckpointStore* own_ = nullptr;
     solver::MessageStore* messages_ = nullptr;
+    MessageDownloads downloads_;
     kernels::ThreadPool pool_{1};
     /// Program and tensor number for the tensors of requested states, used to find earlier versions.
     std::map<Hash32, std::pair<Hash32, std::size_t>> places_;

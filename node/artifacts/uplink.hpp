@@ -35,9 +35,10 @@ bool may_yield(std::uint64_t written, std::chrono::steady_clock::duration elapse
 class Uplink {
 public:
     using Time = std::chrono::steady_clock::time_point;
-    /// The time that a client gives a peer which failed before (ArtifactClient). With a quarter of it, a state that is fetched
-    /// on the same link doubles the time of a message of some hundred kilobytes.
-    static constexpr std::chrono::milliseconds kHoldMax{2500};
+    /// Seven messages of a round whose updates take as long as its steps need 3.5 s of a link, and with less than this, states
+    /// that are fetched on the same link double that. A client that fetches a state on such a link gives its first tiles 64 KiB /
+    /// kStateFloorRate, 8 s.
+    static constexpr std::chrono::milliseconds kHoldMax{6000};
     /// Limit on the time for which bulk replies wait after a message's reply: the rest of it is on its way, the peer asks
     /// for the message's next tensor, other members ask for theirs, and each of these requests would wait behind a queue.
     static constexpr std::chrono::milliseconds kAfterMax{500};

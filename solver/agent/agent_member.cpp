@@ -348,15 +348,11 @@ Gathered SolverAgent::gather(const RunView& run, const std::vector<SentMessage>&
         return out;
     }
     Member member(task_cache_, **material, store_, *config_.messages, run.run);
-    for (const SentMessage& sent : messages) {
-        if (slot_.preemption().requested()) {
-            out.preempted = true;
-            return out;
-        }
-        // One message that nobody serves keeps no other from being fetched.
-        const auto fetched = member.fetch(message_key(run.terms.id, run.member->round, sent), sent.tensors);
-        if (!fetched && !out.problem) out.problem = fetched.error().message;
-    }
+    const auto fetched = member.fetch(run.member->round, messages, [&] {
+        out.preempted = slot_.preemption().requested();
+        return !out.preempted;
+    });
+    if (!fetched) out.problem = fetched.error().message;
     return out;
 }
 

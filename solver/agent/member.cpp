@@ -143,6 +143,26 @@ Status<> Member::fetch(const MessageKey& key, const std::vector<Hash32>& roots) 
     return messages_.save(key, roots, *tensors);
 }
 
+Status<> Member::fetch(std::uint32_t round, const std::vector<SentMessage>& messages,
+                       const std::function<bool()>& going_on) {
+    std::vector<MessageKey> keys;
+    std::vector<MessageRequest> requests;
+    for (const SentMessage& sent : messages) {
+        const MessageKey key = message_key(task_, round, sent);
+        if (messages_.has(key, sent.tensors)) continue;
+        keys.push_back(key);
+        requests.push_back({sent.tensors, task_, sent.run});
+    }
+    Status<> out = Unit{};
+    task_cache_.fetch_messages(material_, requests, [&](std::size_t place, const FetchedMessage& fetched) {
+        const Status<> here = fetched ? messages_.save(keys[place], requests[place].roots, *fetched)
+                                      : Status<>(error(fetched.error().message));
+        if (!here && out) out = here;
+        return going_on();
+    });
+    return out;
+}
+
 kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record, std::uint32_t number) {
     const RecordView& view = order.records.at(record - order.span.from);
     const RecordView::Entry& entry = view.entries.at(number);

@@ -58,6 +58,10 @@ public:
     Result<bool> enter(const EntryView& entry, const kernels::StopToken& stop);
     /// Fetches a message, checks it and saves it, if it is not in the store.
     Status<> fetch(const MessageKey& key, const std::vector<Hash32>& roots);
+    /// The same for several of a round, several at a time. Each is saved as soon as it is there, and one that nobody serves
+    /// keeps no other from being fetched. Returns the first problem. Ends early after `going_on` returned false.
+    Status<> fetch(std::uint32_t round, const std::vector<SentMessage>& messages,
+                   const std::function<bool()>& going_on);
     /// Makes state order.index and saves it with the member's message. False: it was stopped; `suspended` is then the
     /// state that it had reached, or none. The next call with an order for the same state goes on there, also with a
     /// higher base if no inner step is done. So a member that is behind comes nearer with each round, however long it

@@ -175,10 +175,14 @@ Result<kernels::State, Unavailable> TaskCache::fetch(const GroupMaterial& materi
     return fetch_state(source_, material.plan->root(), material.plan->states(), root, header_step, pool_);
 }
 
-Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::fetch_message(const GroupMaterial& material,
-                                                                           const std::vector<Hash32>& roots,
-                                                                           std::uint32_t run) {
-    return solver::fetch_message(source_, *material.plan, roots, material.terms.id, run, pool_);
+FetchedMessage TaskCache::fetch_message(const GroupMaterial& material, const std::vector<Hash32>& roots,
+                                        std::uint32_t run) {
+    return solver::fetch_message(source_, *material.plan, {roots, material.terms.id, run}, pool_);
+}
+
+void TaskCache::fetch_messages(const GroupMaterial& material, const std::vector<MessageRequest>& requests,
+                               const std::function<bool(std::size_t place, FetchedMessage)>& done) {
+    solver::fetch_messages(source_, *material.plan, requests, pool_, done);
 }
 
 Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::fetch_shared(const GroupMaterial& material,

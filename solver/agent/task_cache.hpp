@@ -74,10 +74,10 @@ public:
     /// Fetches a state of a member, whose header has the step `header_step`, and checks it against `root`.
     Result<kernels::State, Unavailable> fetch(const GroupMaterial& material, const Hash32& root,
                                               std::uint64_t header_step);
-    /// fetch_message, for a task of a group.
-    Result<std::vector<kernels::Tensor>, Unavailable> fetch_message(const GroupMaterial& material,
-                                                                    const std::vector<Hash32>& roots,
-                                                                    std::uint32_t run);
+    /// fetch_message and fetch_messages, for a task of a group.
+    FetchedMessage fetch_message(const GroupMaterial& material, const std::vector<Hash32>& roots, std::uint32_t run);
+    void fetch_messages(const GroupMaterial& material, const std::vector<MessageRequest>& requests,
+                        const std::function<bool(std::size_t place, FetchedMessage)>& done);
     /// Fetches shared tensors of a member's state.
     Result<std::vector<kernels::Tensor>, Unavailable> fetch_shared(const GroupMaterial& material,
                                                                    const std::vector<Hash32>& roots);

@@ -3,6 +3,7 @@
 // (implemented in node/artifacts). Sources are not trusted: the fetch_* functions check everything that they return.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +19,15 @@ struct StateRoots {
     kernels::StateHeader header;
     std::vector<Hash32> tensor_roots;
 };
+
+/// The message that run `run` of a group task sent, whose tensors have these roots.
+struct MessageRequest {
+    std::vector<Hash32> roots;
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
+using MessageRecords = std::vector<const kernels::TensorRecord*>;  ///< Of the tensors of a message, in their order.
+using MessageArrived = std::function<void(std::size_t place, std::vector<std::optional<kernels::Tensor>> tensors)>;
 
 /// Its calls block and are made on a worker thread. An error names the peers that were asked and their faults.
 class ArtifactSource {
@@ -36,14 +46,13 @@ public:
         (void)task, (void)run;
         return tensor(root, record);
     }
-    /// Tensors of such a message in one transfer, in the order of `roots`, each of its record. Those that did not arrive
-    /// are empty, and a caller asks for each by `message_tensor`, so that a report can name what is missing. An
-    /// implementation without such a transfer returns empty ones.
-    virtual std::vector<std::optional<kernels::Tensor>> message_tensors(
-        const std::vector<Hash32>& roots, const std::vector<const kernels::TensorRecord*>& records, std::uint64_t task,
-        std::uint32_t run) {
-        (void)records, (void)task, (void)run;
-        return std::vector<std::optional<kernels::Tensor>>(roots.size());
+    /// Fetches such messages of one plan, each in one transfer, and calls `arrived`, on this thread, with the place of each
+    /// that came and its tensors, in the order of its roots, as soon as it is there. Tensors that are wrong are empty; a
+    /// caller asks for these, and for messages that did not come, by `message_tensor`, so that a report can name what is
+    /// missing. An implementation without such transfers fetches nothing.
+    virtual void messages(const std::vector<MessageRequest>& requests, const MessageRecords& records,
+                          const MessageArrived& arrived) {
+        (void)requests, (void)records, (void)arrived;
     }
     /// The tile that a report has to name after `tensor` failed for this root.
     virtual std::uint64_t first_missing_tile(const Hash32&) { return 0; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "solver/artifacts/group_artifacts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace retrace::solver {
@@ -25,28 +26,72 @@ Result<std::unique_ptr<CommittedPlan>> fetch_plan(ArtifactSource& source, const 
     return committed;
 }
 
-Result<std::vector<kernels::Tensor>, Unavailable> fetch_message(ArtifactSource& source, const CommittedPlan& plan,
-                                                                const std::vector<Hash32>& roots, std::uint64_t task,
-                                                                std::uint32_t run, kernels::ThreadPool& pool) {
-    const std::vector<std::uint32_t>& numbers = plan.public_tensors();
-    if (roots.size() != numbers.size())
-        return Unexpected{Unavailable{"a message with another number of tensors than the plan says", std::nullopt}};
-    std::vector<const kernels::TensorRecord*> records;
-    for (const std::uint32_t number : numbers) records.push_back(&plan.states().tensors[number]);
-    auto arrived = source.message_tensors(roots, records, task, run);
+namespace {
+
+using Arrived = std::vector<std::optional<kernels::Tensor>>;
+
+/// Fetches what did not arrive, and checks everything.
+FetchedMessage complete(ArtifactSource& source, const MessageRecords& records, const MessageRequest& request,
+                        Arrived arrived, kernels::ThreadPool& pool) {
+    arrived.resize(records.size());
     std::vector<kernels::Tensor> out;
-    for (std::uint32_t i = 0; i < roots.size(); ++i) {
+    for (std::uint32_t i = 0; i < records.size(); ++i) {
         const kernels::TensorRecord& record = *records[i];
+        const Hash32& root = request.roots[i];
         auto tensor = arrived[i] ? Result<kernels::Tensor>(std::move(*arrived[i]))
-                                 : source.message_tensor(roots[i], record, task, run);
-        const Status<> right = tensor ? check_fetched(*tensor, record, roots[i], pool) : error(tensor.error().message);
+                                 : source.message_tensor(root, record, request.task, request.run);
+        const Status<> right = tensor ? check_fetched(*tensor, record, root, pool) : error(tensor.error().message);
         if (!right) {
-            const std::uint64_t tile = source.first_missing_tile(roots[i]);
-            return Unexpected{Unavailable{"the message of run " + std::to_string(run) + ": " + right.error().message,
-                                          ReportKind::message, run, i, tile}};
+            const std::uint64_t tile = source.first_missing_tile(root);
+            return Unexpected{
+                Unavailable{"the message of run " + std::to_string(request.run) + ": " + right.error().message,
+                            ReportKind::message, request.run, i, tile}};
         }
         out.push_back(std::move(tensor).value());
     }
+    return out;
+}
+
+}  // namespace
+
+void fetch_messages(ArtifactSource& source, const CommittedPlan& plan, const std::vector<MessageRequest>& requests,
+                    kernels::ThreadPool& pool, const std::function<bool(std::size_t place, FetchedMessage)>& done) {
+    MessageRecords records;
+    for (const std::uint32_t number : plan.public_tensors()) records.push_back(&plan.states().tensors[number]);
+    std::vector<MessageRequest> asked;
+    std::vector<std::size_t> places;
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+        if (requests[place].roots.size() == records.size()) {
+            asked.push_back(requests[place]);
+            places.push_back(place);
+        } else if (!done(place, Unexpected{Unavailable{"a message with another number of tensors than the plan says",
+                                                       std::nullopt}})) {
+            return;
+        }
+    }
+    std::vector<Arrived> parts(asked.size());
+    std::vector<bool> ended(asked.size());
+    bool going_on = true;
+    source.messages(asked, records, [&](std::size_t i, Arrived tensors) {
+        const bool whole = std::ranges::all_of(tensors, [](const auto& tensor) { return tensor.has_value(); });
+        if (!whole || !going_on) {
+            parts[i] = std::move(tensors);
+            return;
+        }
+        ended[i] = true;
+        going_on = done(places[i], complete(source, records, asked[i], std::move(tensors), pool));
+    });
+    for (std::size_t i = 0; i < asked.size() && going_on; ++i)
+        if (!ended[i]) going_on = done(places[i], complete(source, records, asked[i], std::move(parts[i]), pool));
+}
+
+FetchedMessage fetch_message(ArtifactSource& source, const CommittedPlan& plan, const MessageRequest& request,
+                             kernels::ThreadPool& pool) {
+    FetchedMessage out = Unexpected{Unavailable{}};
+    fetch_messages(source, plan, {request}, pool, [&](std::size_t, FetchedMessage message) {
+        out = std::move(message);
+        return true;
+    });
     return out;
 }
 

@@ -2,6 +2,7 @@
 // What the members of a group task and their auditors fetch: the plan, and the messages of members.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "kernels/plan/group_plan.hpp"
@@ -39,10 +40,15 @@ private:
 /// Fetches and decodes a plan; checks it against the limits and against `root`.
 Result<std::unique_ptr<CommittedPlan>> fetch_plan(ArtifactSource& source, const Hash32& root, std::uint64_t limit);
 
-/// Fetches the message that run `run` of a task sent, whose tensors have these roots. Checks the number of tensors, and
-/// each tensor's dtype, dims and root. `Unavailable::tensor` is its place among the public tensors.
-Result<std::vector<kernels::Tensor>, Unavailable> fetch_message(ArtifactSource& source, const CommittedPlan& plan,
-                                                                const std::vector<Hash32>& roots, std::uint64_t task,
-                                                                std::uint32_t run, kernels::ThreadPool& pool);
+using FetchedMessage = Result<std::vector<kernels::Tensor>, Unavailable>;
+
+/// Fetches messages of members, several at a time where the source can. Checks the number of tensors of each, and each
+/// tensor's dtype, dims and root. Calls `done` once for the place of each, as soon as it is there or cannot be had, until it
+/// returns false. `Unavailable::tensor` is a tensor's place among the public tensors.
+void fetch_messages(ArtifactSource& source, const CommittedPlan& plan, const std::vector<MessageRequest>& requests,
+                    kernels::ThreadPool& pool, const std::function<bool(std::size_t place, FetchedMessage)>& done);
+/// Fetches one message.
+FetchedMessage fetch_message(ArtifactSource& source, const CommittedPlan& plan, const MessageRequest& request,
+                             kernels::ThreadPool& pool);
 
 }  // namespace retrace::solver

@@ -77,22 +77,30 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
 
 Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMaterial& material,
                                                       const solver::SegmentView& segment) {
+    std::vector<solver::MessageKey> keys;
+    std::vector<std::uint64_t> indices;
+    std::vector<solver::MessageRequest> requests;
     for (const solver::RecordView& record : segment.records) {
         for (const solver::RecordView::Entry& entry : record.entries) {
             const solver::MessageKey key = solver::message_key(material.terms.id, record.round, entry);
             if (messages_->has(key, entry.tensors)) continue;
-            auto tensors = task_cache_.fetch_message(material, entry.tensors, entry.run);
-            if (!tensors) {
-                Unavailable missing = std::move(tensors).error();
-                if (missing.kind == solver::ReportKind::message)
-                    missing.index = solver::message_index(record.round, entry.run);
-                return Unexpected{std::move(missing)};
-            }
-            const auto saved = messages_->save(key, entry.tensors, *tensors);
-            if (!saved) return impossible(saved.error().message);
+            keys.push_back(key);
+            indices.push_back(solver::message_index(record.round, entry.run));
+            requests.push_back({entry.tensors, material.terms.id, entry.run});
         }
     }
-    return Unit{};
+    Status<Unavailable> out = Unit{};
+    task_cache_.fetch_messages(material, requests, [&](std::size_t place, solver::FetchedMessage fetched) {
+        if (!fetched) {
+            Unavailable missing = std::move(fetched).error();
+            if (missing.kind == solver::ReportKind::message) missing.index = indices[place];
+            out = Unexpected{std::move(missing)};
+        } else if (const auto saved = messages_->save(keys[place], requests[place].roots, *fetched); !saved) {
+            out = impossible(saved.error().message);
+        }
+        return out.has_value();
+    });
+    return out;
 }
 
 std::vector<kernels::Tensor> ReplayInputSource::load(const solver::GroupMaterial& material,

@@ -358,7 +358,7 @@ Status<> RoundsDemo::measure_message() {
     kernels::ThreadPool pool;
     const auto plan = solver::fetch_plan(source, spec->program_root, spec->program_bytes);
     if (!plan) return error(plan.error().message);
-    const auto tensors = solver::fetch_message(source, **plan, message->tensors, id_, author, pool);
+    const auto tensors = solver::fetch_message(source, **plan, {message->tensors, id_, author}, pool);
     if (!tensors) return error("a message cannot be fetched: " + tensors.error().message);
     for (const kernels::Tensor& tensor : *tensors) message_bytes_ += solver::transport_form(tensor).size();
     RETRACE_TRY(program, read_program(task_->program));

@@ -106,11 +106,18 @@ struct WholeMessagesTest : MessagesTest {
         author.start();
         lister.start();
     }
-    std::vector<std::optional<Tensor>> fetch() {
-        std::vector<const kernels::TensorRecord*> of;
-        for (const kernels::TensorRecord& record : records) of.push_back(&record);
-        return source.message_tensors(roots, of, 7, 2);
+    solver::MessageRecords of_message() const {
+        solver::MessageRecords out;
+        for (const kernels::TensorRecord& record : records) out.push_back(&record);
+        return out;
     }
+    std::vector<std::optional<Tensor>> fetch(PeerSource& from) {
+        std::vector<std::optional<Tensor>> out(roots.size());
+        from.messages({{roots, 7, 2}}, of_message(),
+                      [&](std::size_t, std::vector<std::optional<Tensor>> tensors) { out = tensors; });
+        return out;
+    }
+    std::vector<std::optional<Tensor>> fetch() { return fetch(source); }
     HttpReply get(const std::string& query) {
         return lister.server.handle({"GET", "/artifact/" + to_hex(view(roots[0])) + "/packed?at=0" + query, {}});
     }
@@ -153,7 +160,7 @@ TEST_F(WholeMessagesTest, AnotherPeerIsAskedWhereTheBytesEndEarlyOrLate) {
     PeerSource asking(*here, fresh, [] { return PeerList(); });
     asking.ask_authors([this](const solver::RunKey&) { return PeerList{author.http->url()}; });
     author.server.tamper_with_answers([](const HttpRequest&, HttpReply& reply) { reply.body.resize(1); });
-    came = asking.message_tensors(roots, {&records[0], &records[1], &records[2]}, 7, 2);
+    came = fetch(asking);
     for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_FALSE(came[i].has_value()) << i;
 }
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Messages of several authors over real sockets at the same time.
+#include "node/artifacts/message_downloads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "node/artifacts/http_server.hpp"
+#include "solver/artifacts/packed_tensor.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
+
+namespace retrace::node {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kAuthors = MessageDownloads::kTransfersMax, kSilent = kAuthors;
+
+/// Counts the requests that servers hold, and lets them go.
+class Gate {
+public:
+    /// Called by a server: waits until the gate is open, or for ten seconds.
+    void hold() {
+        std::unique_lock lock(mutex_);
+        most_ = std::max(most_, ++held_);
+        if (held_ == opens_at_) open_ = true;
+        changed_.notify_all();
+        changed_.wait_for(lock, seconds(10), [&] { return open_; });
+        --held_;
+        changed_.notify_all();
+    }
+    void open() {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+    void close(std::size_t opens_at) {
+        const std::lock_guard lock(mutex_);
+        open_ = false, opens_at_ = opens_at, most_ = 0;
+    }
+    /// Opens it and waits until nothing is held.
+    void empty() {
+        std::unique_lock lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return held_ == 0; });
+    }
+    std::size_t most() {
+        const std::lock_guard lock(mutex_);
+        return most_;
+    }
+
+private:
+    std::mutex mutex_;  // guards the members below
+    std::condition_variable changed_;
+    bool open_ = true;
+    std::size_t held_ = 0, opens_at_ = 0, most_ = 0;
+};
+
+struct MessageDownloadsTest : ::testing::Test {
+    struct Author {
+        std::unique_ptr<Store> store;
+        std::unique_ptr<solver::MessageStore> messages;
+        std::unique_ptr<ArtifactServer> server;
+        std::unique_ptr<ArtifactHttpServer> http;
+        Hash32 root;
+    };
+    test::TemporaryFolder folder;
+    kernels::ThreadPool pool{1};
+    Gate gate;
+    bool stopped = false;
+    std::vector<Author> authors{kAuthors + 1};  ///< The last one is of no message, and nothing was held against it.
+    std::vector<bool> held = std::vector<bool>(kAuthors + 1, false);  ///< Whether an author's replies pass the gate.
+    std::unique_ptr<Store> here = test::open_store(folder.path() / "here");
+    MessageDownloads downloads{*here, options()};
+    std::vector<std::size_t> accepted;
+
+    ArtifactClient::Options options() {
+        return {milliseconds(1500), 1, milliseconds(1), 1 << 20, milliseconds(1500), [this] { return stopped; }};
+    }
+    MessageDownloadsTest() {
+        for (std::size_t i = 0; i <= kSilent; ++i) {
+            Author& author = authors[i];
+            const auto place = folder.path() / std::to_string(i);
+            author.store = test::open_store(place / "store");
+            author.messages = std::move(solver::MessageStore::open(place / "messages")).value();
+            author.server = std::make_unique<ArtifactServer>(*author.store, [](const Hash32&) { return false; });
+            author.server->add_messages(*author.messages);
+            author.server->tamper_with_answers([this, i](const HttpRequest&, HttpReply&) {
+                if (held[i]) gate.hold();
+            });
+            const kernels::Tensor tensor = test::random_tensor(kernels::DType::f32, {20, 32}, i);
+            author.root = kernels::tensor_root(tensor, pool);
+            EXPECT_TRUE(author.messages->save({7, 1, static_cast<std::uint32_t>(i)}, {author.root}, {tensor}));
+            author.http = *ArtifactHttpServer::start(*author.server, {});
+        }
+    }
+    ~MessageDownloadsTest() override { gate.open(); }
+
+    std::vector<MessageDownloads::Download> all(std::uint64_t bytes_max = 1 << 20) const {
+        std::vector<MessageDownloads::Download> out;
+        for (std::uint32_t i = 0; i < kAuthors; ++i)
+            out.push_back({i,
+                           {authors[i].http->url()},
+                           {authors[i].root},
+                           bytes_max,
+                           [](View, kernels::ThreadPool&) -> Status<Failure> { return Unit{}; }});
+        return out;
+    }
+    void fetch(const std::vector<MessageDownloads::Download>& wanted) {
+        accepted.clear();
+        downloads.fetch(wanted, [this](std::size_t place) {
+            accepted.push_back(place);
+            if (accepted.size() + 1 == kAuthors) gate.open();
+        });
+    }
+};
+
+TEST_F(MessageDownloadsTest, ComeFromAllAuthorsAtTheSameTime) {
+    held.assign(kAuthors + 1, true);
+    gate.close(kAuthors);
+    fetch(all());
+    EXPECT_EQ(accepted.size(), kAuthors) << "each author answers when all have been asked";
+    EXPECT_EQ(gate.most(), kAuthors);
+}
+
+TEST_F(MessageDownloadsTest, AnAuthorThatKeepsOneWaitingDelaysNoOther) {
+    held[0] = true;
+    gate.close(0);
+    fetch(all());
+    ASSERT_EQ(accepted.size(), kAuthors);
+    EXPECT_EQ(accepted.back(), 0u) << "it answers once the others have arrived";
+}
+
+TEST_F(MessageDownloadsTest, MessagesThatMayBeLongComeOneAfterAnother) {
+    held.assign(kAuthors + 1, true);
+    gate.close(1);
+    fetch(all(MessageDownloads::kBytesMax));
+    EXPECT_EQ(accepted.size(), kAuthors);
+    EXPECT_EQ(gate.most(), 1u);
+}
+
+TEST_F(MessageDownloadsTest, AStopEndsAllTransfers) {
+    held.assign(kAuthors + 1, true);
+    held[3] = false;
+    gate.close(0);
+    const auto begin = std::chrono::steady_clock::now();
+    downloads.fetch(all(), [this](std::size_t place) {
+        accepted.push_back(place);
+        stopped = true;
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1400)) << "not after their time, 1500 ms";
+    EXPECT_EQ(accepted, std::vector<std::size_t>{3});
+    stopped = false;
+    gate.open();
+    held.assign(kAuthors + 1, false);
+    fetch(all());
+    EXPECT_EQ(accepted.size(), kAuthors) << "a stop blames no author";
+}
+
+TEST_F(MessageDownloadsTest, FewerComeAtATimeAfterManyTookTooLong) {
+    held.assign(kAuthors + 1, true);
+    gate.close(0);
+    auto silent = all();
+    for (MessageDownloads::Download& download : silent) download.peers = {authors[kSilent].http->url()};
+    fetch(silent);
+    EXPECT_TRUE(accepted.empty());
+    gate.empty();
+    for (const std::size_t at_once : {kAuthors / 2, kAuthors}) {
+        gate.close(at_once);
+        fetch(all());
+        EXPECT_EQ(accepted.size(), kAuthors);
+        EXPECT_EQ(gate.most(), at_once) << "doubled after each time when few took too long";
+    }
+}
+
+}  // namespace
+}  // namespace retrace::node
