@@ -27,6 +27,12 @@ export function coins(value: unknown): string {
     return decimals ? `${group(whole.toString())}.${decimals}` : group(whole.toString());
 }
 
+/** The exact number of coins, without groups of digits, as a form takes it and `parseCoins` reads it. */
+export function exactCoins(value: unknown): string {
+    const digits = big(value).toString().padStart(19, "0");
+    return `${digits.slice(0, -18)}.${digits.slice(-18)}`.replace(/\.?0+$/, "");
+}
+
 /** The exact number of coins of a text like "1.5"; null if it is none. */
 export function parseCoins(text: string): bigint | null {
     const match = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(text.trim());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The terms that a person posts: those of a compiled task or of one on the chain, with the numbers of a form.
 import type { SegmentCosts } from "./compiled";
-import { big, coins, hex, parseCoins } from "./format";
+import { big, exactCoins, hex, parseCoins } from "./format";
 import type { GroupSpec, Spec } from "./records";
 import { groupOf } from "./rounds";
 
@@ -60,7 +60,7 @@ export function valuesOf({ spec, rounds }: Posting): Values {
         steps: big(spec.steps).toString(),
         interval: big(spec.interval).toString(),
         seed: big(spec.seed).toString(),
-        price: coins(spec.priceCeiling).replace(/\u202f/g, ""),
+        price: exactCoins(spec.priceCeiling),
         audit: String(spec.auditBp / 100),
         auditors: String(spec.auditors),
         replicas: String(spec.replicas),

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { eventOf } from "../abi";
 import { Send, useAccount } from "../actions";
-import { big, coins, count, hex, num, parseCoins, tame } from "../format";
+import { big, coins, count, exactCoins, hex, num, parseCoins, tame } from "../format";
 import { contractList, useHead, useQuery, useTitle } from "../hooks";
 import { escrowOf, kPlaces, type MarketParams, rentDepositOf, stakeFloor } from "../odds";
 import { Address, BlockLink, Coins, ErrorLine, Facts, Panel, Pending, State, TaskLink } from "../parts";
@@ -35,7 +35,7 @@ async function reservationOf(hash: string): Promise<number> {
 /** Asks one solver to keep its time for the terms. */
 export function Offer({ of, params }: { of: Posting; params: MarketParams }) {
     const height = num(useHead()?.number);
-    const [values, setValues] = useState<{ [key: string]: string }>({ solver: "", price: coins(of.spec.priceCeiling).replace(/\u202f/g, ""), from: "", until: "", deposit: "" });
+    const [values, setValues] = useState<{ [key: string]: string }>({ solver: "", price: exactCoins(of.spec.priceCeiling), from: "", until: "", deposit: "" });
     const [id, setId] = useState<number>();
     const [error, setError] = useState("");
     const floor = stakeFloor({ ...of.spec, replicas: 1 }, params);
@@ -43,9 +43,9 @@ export function Offer({ of, params }: { of: Posting; params: MarketParams }) {
         const { solver = "", from = "", until = "" } = values;
         const [price, deposit] = [parseCoins(values.price ?? ""), parseCoins(values.deposit ?? "")];
         if (!/^0x[0-9a-f]{40}$/i.test(solver.trim())) throw new Error("The solver's address has 0x and 40 hex digits.");
-        if (!price || price > big(of.spec.priceCeiling)) throw new Error(`The price is a number of coins above zero and at most ${coins(of.spec.priceCeiling)}.`);
+        if (!price || price > big(of.spec.priceCeiling)) throw new Error(`The price is a number of coins above zero and at most ${exactCoins(of.spec.priceCeiling)}.`);
         if (!/^\d{1,15}$/.test(from.trim()) || !/^\d{1,15}$/.test(until.trim()) || BigInt(from) >= BigInt(until)) throw new Error("The blocks are whole numbers, the second above the first.");
-        if (!deposit || (floor !== null && deposit > floor)) throw new Error(`The deposit is a number of coins above zero${floor === null ? "" : ` and at most ${coins(hex(floor))}, the stake that the solver locks`}.`);
+        if (!deposit || (floor !== null && deposit > floor)) throw new Error(`The deposit is a number of coins above zero${floor === null ? "" : ` and at most ${exactCoins(hex(floor))}, the stake that the solver locks`}.`);
         return { contract: "IMarket", method: "reserve", args: [encodable({ ...of.spec, replicas: 1 }), solver.trim(), price, BigInt(from), BigInt(until)], value: deposit };
     };
     return (
