@@ -48,10 +48,26 @@ function spoiled(right) {
     ];
 }
 
+/// What a convicted member takes back is in the terms that are shown, and in the stake of a bid.
+async function namesRollbacks(panel, url, right) {
+    const folderOf = path.join(folder, "rounds-rollbacks");
+    fs.cpSync(right, folderOf, { recursive: true });
+    const terms = path.join(folderOf, "task.toml");
+    const text = fs.readFileSync(terms, "utf8").replace(/^(rollbacks|ahead) = .*\n/gm, "");
+    fs.writeFileSync(terms, text.replace(/\bmembers = 3/, "members = 3\nrollbacks = 1\nahead = 1"));
+    await panel.locator("input[type=file]").setInputFiles(folderOf);
+    await panel.getByText("the group goes back, at most 1 time,").waitFor({ timeout: 30_000 });
+    const plan = JSON.parse((await run("task", "plan", folderOf, "--node", url, "--json")).out);
+    assert.equal(plan.rollbacks, 1);
+    const shown = (await panel.textContent()).replace(/\u202f/g, "");
+    assert.ok(shown.includes(`stake that a bid locks${Number(plan.stake) / 1e18} coins`), `${shown}\n${plan.stake}`);
+}
+
 async function postsIt(page, url, state, right) {
     await go(page, "#/post/", "Post a task");
     const panel = page.locator("section[aria-labelledby=p-a-new-program]");
     const field = panel.locator("input[type=file]");
+    await namesRollbacks(panel, url, right);
     for (const [wrong, sentence] of spoiled(right)) {
         await field.setInputFiles(wrong);
         await panel.locator(".error", { hasText: sentence }).waitFor({ timeout: 15_000 });

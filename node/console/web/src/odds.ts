@@ -86,6 +86,19 @@ export function stakeFloor(spec: Spec, params: MarketParams): bigint | null {
     return greatest(floor, big(params.auditBond) * auditors, (burned * kWhole) / kept + 1n);
 }
 
+/** What a member locks beside the floor for rounds that its fraud makes void (market 11.6). */
+function rollbackStake({ spec, rounds }: Posting): bigint {
+    if (!rounds || rounds.group.rollbacks === 0) return 0n;
+    const segments = BigInt(rounds.group.ahead) * BigInt(spec.replicas - 1);
+    return (big(spec.priceCeiling) * 5n * segments + 3n) / 4n;
+}
+
+/** The least that a bid on a task, or on a seat of a training in rounds, locks; null: no stake is enough. */
+export function stakeOf(of: Posting, params: MarketParams): bigint | null {
+    const floor = stakeFloor(of.spec, params);
+    return floor === null ? null : floor + rollbackStake(of);
+}
+
 /** The probability that one of `bad` bad segments, neither the first nor the last, is found. */
 export function detection(spec: Spec, params: MarketParams, bad: number): number {
     const [hit, of] = found(spec, params);

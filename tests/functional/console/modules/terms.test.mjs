@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exactCoins, parseCoins } from "console/format";
+import { stakeFloor, stakeOf } from "console/odds";
 import { postingOf, valuesOf } from "console/terms";
-import { spec } from "./fixtures.mjs";
+import { group, params, spec } from "./fixtures.mjs";
 
 test("a price keeps all eighteen decimals through the form", () => {
     for (const wei of [1n, 10n ** 18n + 1n, 1_234_567_890_123_456_789n, 10n ** 30n - 1n]) {
@@ -15,4 +16,12 @@ test("a price keeps all eighteen decimals through the form", () => {
     }
     assert.equal(exactCoins("0xde0b6b3a7640000"), "1");
     assert.equal(exactCoins(0), "0");
+});
+
+test("the stake of a member covers what its fraud makes void (market 11.6)", () => {
+    const terms = { ...spec, priceCeiling: "0x3e9", replicas: 5 };
+    const stake = (more) => stakeOf({ spec: terms, rounds: { group: { ...group, ...more } } }, params) - stakeFloor(terms, params);
+    assert.equal(stake({ rollbacks: 1, ahead: 3 }), 15_015n); // 5/4 of 4 · 3 · 1,001, rounded up
+    assert.equal(stake({ rollbacks: 0, ahead: 0 }), 0n);
+    assert.equal(stakeOf({ spec: terms }, params), stakeFloor(terms, params));
 });

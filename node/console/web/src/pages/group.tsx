@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { count, figure, num, words } from "../format";
+import { count, figure, many, num, words } from "../format";
 import { Address, BlockLink, Coins, Panel, State, Table, Tiles } from "../parts";
 import type { Group, GroupSpec, Spec, Task } from "../records";
 import type { TaskEvent } from "../rpc";
@@ -19,6 +19,14 @@ export const tilesOfRounds = (spec: Spec, of: Group): [string, ComponentChildren
     ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
 ];
 
+/** What becomes of the rounds that a convicted member took part in. */
+export const onFraud = ({ rollbacks, ahead }: GroupSpec): [string, string] => [
+    "after a member is convicted",
+    rollbacks
+        ? `the group goes back, at most ${many(rollbacks, "time")}, and what others trained since is void; a round opens when all messages of ${many(ahead, "round")} before are final`
+        : "its recorded messages stand",
+];
+
 export const termsOfRounds = (of: GroupSpec): [string, string][] => [
     ["a round has", `${count(of.roundBlocks)} blocks to train, ${count(of.fetchBlocks)} to fetch, ${count(of.revealBlocks)} to say what came`],
     ["left to the others", `${count(of.graceBlocks)} blocks, once 80 % of the members of the round before have sent`],
@@ -26,6 +34,7 @@ export const termsOfRounds = (of: GroupSpec): [string, string][] => [
     ["messages are kept for", `${count(of.keepRounds)} rounds`],
     ["a segment takes in at most", `${count(of.catchUpMax)} messages`],
     ["a message may be", `${count(of.maxAge)} rounds old`],
+    onFraud(of),
 ];
 
 /** Rounds by block: closed, and messages that their records have. */

@@ -5,18 +5,19 @@ import { useState } from "preact/hooks";
 import { Send, useAccount } from "../actions";
 import { bytes, coins, count, figure, hex, many, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
-import { detection, escrowOf, kPlaces, type MarketParams, rentDepositOf, segmentsOf, stakeFloor } from "../odds";
+import { detection, escrowOf, kPlaces, type MarketParams, rentDepositOf, segmentsOf, stakeOf } from "../odds";
 import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
 import type { Group, Page, Task, TaskSummary, Verifier } from "../records";
 import { encodable, fieldsOf, type Posting, postingOf, valuesOf } from "../terms";
 import type { Call } from "../wallet";
 import { NewTask } from "./compiled";
+import { onFraud } from "./group";
 import { Offer } from "./reservation";
 
 /** What the terms cost, and what they promise. */
 function Costs({ of, params, places, verifiers }: { of: Posting; params: MarketParams; places: string; verifiers: number | undefined }) {
     const { spec: terms, rounds } = of;
-    const stake = stakeFloor(terms, params);
+    const stake = stakeOf(of, params);
     const rent = rentDepositOf(of, places, params);
     const percent = (bad: number) => `${figure(100 * detection(terms, params, bad))} %`;
     return (
@@ -112,7 +113,7 @@ export function Terms({ of, from, posted, children }: { of: Posting; from: strin
                 rows={[
                     [rounds ? "plan" : "program", <Hash of={spec.programRoot} />],
                     [rounds ? "size of the plan" : "size of the program", bytes(num(spec.programBytes))],
-                    ...(rounds ? ([["steps of a member in a round", count(rounds.group.stepsMax)]] as [string, ComponentChildren][]) : []),
+                    ...(rounds ? ([["steps of a member in a round", count(rounds.group.stepsMax)], ["members, at most", count((terms?.spec ?? spec).replicas)], onFraud(rounds.group)] as [string, ComponentChildren][]) : []),
                     ["initialiser", <Hash of={spec.initRoot} />],
                     ["first state", <Hash of={spec.initialStateRoot} />],
                     ["data", spec.dataRoots.map((root) => <div key={root}><Hash of={root} /></div>)],
