@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The model of a task, compared with its root; its receipt, to save; a check of one that somebody gave.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { bytes, count, hex, num, save, short, tame } from "../format";
+import { bytes, count, hex, num, save, tame } from "../format";
 import { fetchModel } from "../model";
-import { ErrorLine, FileField, Panel } from "../parts";
+import { ErrorLine, FileField, Hash, Panel } from "../parts";
 import { peersOf } from "../peers";
 import { proveState } from "../proof";
 import { compare, deliveredRun, type Line, parseReceipt, receiptOf, textOf, unaudited } from "../receipt";
@@ -17,7 +18,7 @@ const kBytesMax = 16 << 20;
 function Model({ task, rounds }: { task: Task; rounds: boolean }) {
     const [progress, setProgress] = useState<[string, number]>();
     const [error, setError] = useState("");
-    const [done, setDone] = useState("");
+    const [done, setDone] = useState<ComponentChildren>();
     const [stop, setStop] = useState<AbortController>();
     const run = deliveredRun(task);
     if (!run) return <p class="dim">The model can be fetched when it is delivered.</p>;
@@ -42,11 +43,17 @@ function Model({ task, rounds }: { task: Task; rounds: boolean }) {
             (text, part) => setProgress([text, part]),
         );
         save(`model-${num(task.task.id)}.safetensors`, result.file);
-        setDone(`saved: ${count(result.tensors)} tensors, ${bytes(result.bytes)} of tiles were compared with the root ${short(proved.value)}, which is in the state of block ${count(proved.height)}, ${short(proved.block)}`);
+        setDone(
+            <>
+                saved: {count(result.tensors)} tensors, {bytes(result.bytes)} of tiles were compared with the root <Hash of={proved.value} /> Run {run.index} opened
+                it as its state {count(last)}, says the state of block {count(proved.height)}, <Hash of={proved.block} /> That this run stands, that state{" "}
+                {count(last)} is its last, and that the block is the chain's, only the node says.
+            </>,
+        );
     };
     const go = () => {
         setError("");
-        setDone("");
+        setDone(undefined);
         const controller = new AbortController();
         setStop(controller);
         work(controller.signal)
@@ -64,8 +71,9 @@ function Model({ task, rounds }: { task: Task; rounds: boolean }) {
                         Cancel
                     </button>
                 )}{" "}
-                {progress && <Bar done={progress[1]} of={1} label={progress[0]} />} <span role="status">{progress ? tame(progress[0], 120) : done}</span>
+                {progress && <Bar done={progress[1]} of={1} label={progress[0]} />} <span role="status">{progress && tame(progress[0], 120)}</span>
             </p>
+            <p role="status">{done}</p>
             {task.task.state === "delivering" && <p class="caption">It is provisional until the task is settled: a dispute may still convict its solver.</p>}
             <ErrorLine text={error} />
         </>
@@ -126,8 +134,8 @@ function OfOne({ task }: { task: Task }) {
         <Panel title="Model and receipt">
             <p class="caption">
                 The model is fetched from its solver or from those who keep it; this page hashes the program and every tile and compares them
-                with the root of the last state, which a proof against the newest block's header shows. That this header is the chain's, the node
-                says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
+                with the root of a state. A proof against the newest block's header shows that the run opened it. Which run and state are the task's last,
+                and that this header is the chain's, the node says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
             </p>
             <Model task={task} rounds={false} />
             <p>
