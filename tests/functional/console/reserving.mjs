@@ -92,6 +92,15 @@ export async function aSolversTimeIsReserved() {
     const id = await offers(page, { ...fields, "may begin from block": String(later), "and before block": String(later + 3000) });
     await go(theirs.page, `#/account/${theirs.wallet.address}`, "Account");
     await theirs.page.getByRole("group", { name: "Reservations" }).getByRole("link", { name: String(id), exact: true }).click();
+    // All that the stake would stand for is beside the button.
+    await theirs.page.getByRole("button", { name: "Accept and keep my time" }).waitFor();
+    await theirs.page.getByText(/The ledger (measured|has not measured)/).waitFor({ timeout: 15_000 });
+    const promised = (await theirs.page.locator("section[aria-labelledby=p-why]").textContent()).replaceAll("\u202f", "");
+    const { spec } = await rpc(url, "retrace_explainReservation", `0x${id.toString(16)}`);
+    for (const shown of [spec.programRoot, spec.initRoot, spec.contractHash, ...spec.dataRoots, `${Number(spec.stepCost)} multiply-adds each`, "needs at least",
+        `due within${Number(spec.checkpointBlocks)} blocks`, `given${Number(spec.replayBlocks)} blocks`, `within${Number(spec.finishBlocks)} blocks`, "audited100 %"])
+        assert.ok(promised.includes(shown), `${shown}: ${promised}`);
+    await passesAxe(theirs.page, "a reservation that its solver may accept");
     await theirs.page.getByRole("button", { name: "Accept and keep my time" }).click();
     await theirs.page.locator("h1 .state", { hasText: "accepted" }).waitFor({ timeout: 20_000 });
     const { locked } = await reservation(url, id);

@@ -8,10 +8,11 @@ import { big, coins, count, exactCoins, hex, num, parseCoins, tame } from "../fo
 import { contractList, useHead, useQuery, useTitle } from "../hooks";
 import { escrowOf, kPlaces, type MarketParams, rentDepositOf, stakeFloor } from "../odds";
 import { Address, BlockLink, Coins, ErrorLine, Facts, Panel, Pending, State, TaskLink } from "../parts";
-import type { ReservationAnswer, TxReceipt } from "../records";
+import type { Party, ReservationAnswer, Spec, TxReceipt } from "../records";
 import { node } from "../rpc";
 import { encodable, type Field, type Posting } from "../terms";
 import type { Call } from "../wallet";
+import { SpecFacts, speedOf, speedText } from "./spec";
 
 const kFields: Field[] = [
     { key: "solver", label: "solver's address", meaning: "A registered solver, other than the account that asks." },
@@ -75,6 +76,17 @@ export function Offer({ of, params }: { of: Posting; params: MarketParams }) {
     );
 }
 
+/** The solver's measured speed beside what the terms need. */
+function Speed({ spec, solver }: { spec: Spec; solver: string }) {
+    const { data, error } = useQuery<Party>("retrace_party", [solver], "blocks");
+    if (!data) return <Pending error={error} data={data} what="measured speed" />;
+    const measured = num(data.solver?.capability ?? 0);
+    if (!(measured > 0)) return <p class="error" role="alert">The ledger has not measured this account: nothing shows that it computes this in time.</p>;
+    const text = `The ledger measured ${speedText(measured)} of this account; the terms need ${speedText(speedOf(spec))}`;
+    if (measured < speedOf(spec)) return <p class="error" role="alert">{text}: it would be late, and lose stake.</p>;
+    return <p>{text}, beside what it computes already.</p>;
+}
+
 /** What the connected account can do with it. */
 function Actions({ of, params, places }: { of: ReservationAnswer; params: MarketParams; places: string }) {
     const account = useAccount();
@@ -89,10 +101,15 @@ function Actions({ of, params, places }: { of: ReservationAnswer; params: Market
     const escrow = escrowOf(spec, params) + rentDepositOf({ spec }, places, params);
     if (isSolver && reservation.state === "offered")
         return (
-            <p>
-                Accepting locks {floor === null ? "stake" : <><Coins of={hex(floor)} /> coins of your stake</>}. Look at the program and the data first: a solver that
-                accepts and does not come loses <Coins of={reservation.deposit} /> of them. <Send label="Accept and keep my time" make={call("acceptReservation")} done="Accepted" />
-            </p>
+            <>
+                <h3>What you promise to compute</h3>
+                <SpecFacts spec={spec} />
+                <Speed spec={spec} solver={reservation.solver} />
+                <p>
+                    Accepting locks {floor === null ? "stake" : <><Coins of={hex(floor)} /> coins of your stake</>}. Look at the program and the data first: a solver that
+                    accepts and does not come loses <Coins of={reservation.deposit} /> of them. <Send label="Accept and keep my time" make={call("acceptReservation")} done="Accepted" />
+                </p>
+            </>
         );
     if (isRequester && reservation.state === "offered")
         return <p><Send label="Take the offer back" make={call("withdrawReservation")} done="Taken back" /></p>;
