@@ -47,6 +47,4 @@ export function topicOf(contract: Contract, event: string): string {
     return encodeEventTopics({ abi: abiOf(contract), eventName: event })[0] as string;
 }
 
-export function encodeCall(contract: Contract, method: string, args: unknown[]): Hex {
-    return encodeFunctionData({ abi: abiOf(contract), functionName: method, args });
-}
+export const encodeCall = (abi: Abi, method: string, args: unknown[]): Hex => encodeFunctionData({ abi, functionName: method, args });

@@ -4,7 +4,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { short, tame } from "./format";
 import { TxLink } from "./parts";
-import { type Account, type Call, connect, currentAccount, disconnect, type Found, onWallet, send, wallets } from "./wallet";
+import { dismiss, type Entry, keyOf, leftOver, onOutbox, send, show } from "./outbox";
+import { MayStillCome } from "./sent";
+import { type Account, type Call, connect, currentAccount, disconnect, type Found, onWallet, wallets } from "./wallet";
 
 export function useAccount(): Account | undefined {
     const [account, setAccount] = useState(currentAccount());
@@ -66,16 +68,23 @@ export function Send({ label, make, done, over, then }: {
     const [progress, setProgress] = useState("");
     const [error, setError] = useState("");
     const [hash, setHash] = useState("");
-    const go = async () => {
+    const [late, setLate] = useState(false);
+    const [key, setKey] = useState("");
+    useEffect(() => (key ? show(key) : undefined), [key]);
+    const go = async (again = false) => {
         setError("");
         setHash("");
+        setLate(false);
         try {
             setProgress("…");
-            const sent = await send(make(), setProgress);
+            const call = make();
+            setKey(keyOf(call));
+            const sent = await send(label, call, setProgress, again);
             setHash(sent);
             then?.(sent);
         } catch (e) {
             setError((e as Error).message);
+            setLate(e instanceof MayStillCome);
         }
         setProgress("");
     };
@@ -83,7 +92,7 @@ export function Send({ label, make, done, over, then }: {
         <span class="send">
             {!over && (
                 <button type="button" class="main" disabled={progress !== ""} onClick={() => void go()}>
-                    {label}
+                    {late ? "Look again" : label}
                 </button>
             )}{" "}
             <span role="status">
@@ -99,6 +108,30 @@ export function Send({ label, make, done, over, then }: {
                     {tame(error, 300)}
                 </span>
             )}
+            {late && (
+                <button type="button" class="quiet" disabled={progress !== ""} onClick={() => void go(true)}>
+                    Send a second one, beside the first
+                </button>
+            )}
         </span>
+    );
+}
+
+/** What became of calls whose button is gone: of another page, of an account that is no longer connected, of a tab that was loaded again. */
+export function Outbox() {
+    const [list, setList] = useState<Entry[]>(leftOver());
+    useEffect(() => onOutbox(() => setList(leftOver())), []);
+    if (list.length === 0) return null;
+    return (
+        <ul class="plain banner" role="status" aria-label="Sent before">
+            {list.map(({ key, label, hash, outcome, failed }) => (
+                <li key={key}>
+                    {label}: <TxLink of={hash} /> {outcome ? tame(outcome, 300) : "was sent; whether it is in a block is not known yet"}.{" "}
+                    <button type="button" class="quiet" onClick={() => dismiss(key)}>
+                        {outcome || failed ? "dismiss" : "forget it"}
+                    </button>
+                </li>
+            ))}
+        </ul>
     );
 }

@@ -2,7 +2,7 @@
 // The frame of every page: navigation, search, the state of the connection. Every page has a URL behind "#".
 import { Component, type ComponentChildren, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { WalletButton } from "./actions";
+import { Outbox, WalletButton } from "./actions";
 import { count, tame } from "./format";
 import { useHead, useLink, useQuery, useRoute, useTitle } from "./hooks";
 import { AccountPage } from "./pages/account";
@@ -190,6 +190,7 @@ function App() {
                     {node.trouble || "The node cannot be reached; trying again."} What is shown may be old.
                 </p>
             )}
+            <Outbox />
             <main id="main" ref={main} tabIndex={-1}>
                 <Boundary key={path}>
                     <Page parts={parts} />

@@ -25,14 +25,21 @@ async function withNonce(from: string, nonce: string, since: number): Promise<Tx
 
 const sameCall = (a: Tx, b: Tx) => a.to === b.to && a.input === b.input && a.value === b.value;
 
+/** Nothing is known of a transaction that was sent, so the same call sent again might be made twice. */
+export class MayStillCome extends Error {
+    constructor(readonly hash: string) {
+        super(`The transaction ${hash} is in no block yet; it may still come.`);
+    }
+}
+
 /**
  * The hash under which the call is in a block: `hash`, or that of a transaction with the same call in its place. An Error if it
- * was refused there, if something else is in its place, or after two minutes.
+ * was refused there, or if something else is in its place; MayStillCome after `waits` looks, by default those of two minutes.
  */
-export async function settled(hash: string): Promise<string> {
+export async function settled(hash: string, waits = kWaits): Promise<string> {
     let sent: Tx | null = null;
     let since = 0;
-    for (let i = 0; i < kWaits; i++) {
+    for (let i = 0; i < waits; i++) {
         // In this order, so that the block that used the nonce is above `since`, or the receipt is found.
         const tip = await height().catch(() => since);
         if (!sent) since = tip - 1;
@@ -52,7 +59,7 @@ export async function settled(hash: string): Promise<string> {
         }
         await new Promise((resolve) => setTimeout(resolve, kWaitMs));
     }
-    throw new Error(`The transaction ${hash} is in no block after two minutes; it may still come.`);
+    throw new MayStillCome(hash);
 }
 
 async function accepted(hash: string, receipt: TxReceipt): Promise<string> {

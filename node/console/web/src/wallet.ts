@@ -3,10 +3,10 @@
 // only proposes transactions, after it has asked the node whether a rule refuses them.
 import { decodeErrorResult, type Abi, type Hex } from "viem";
 import { contractNamed, encodeCall } from "./abi";
+import calls from "./calls.json";
 import { hex, num } from "./format";
 import { contractList } from "./hooks";
 import { type Json, node, RpcError } from "./rpc";
-import { settled } from "./sent";
 
 export interface Provider {
     request(call: { method: string; params?: unknown[] }): Promise<unknown>;
@@ -23,6 +23,7 @@ export interface Account {
     address: string;
     wallet: string;
     provider: Provider;
+    chain: number;
 }
 
 const found = new Map<string, Found>();
@@ -70,10 +71,16 @@ function explain(error: unknown): Error {
     return new Error(message ? String(message) : "The wallet failed without a reason.");
 }
 
-/** Lets the wallet use the chain of this node; adds the chain if the wallet does not know it. */
-async function chooseChain(provider: Provider): Promise<void> {
+/** Numbers of chains on which coins are worth money; a lying node would have the wallet send those. */
+const kOthers = new Set([1, 10, 25, 56, 61, 100, 130, 137, 146, 250, 324, 369, 480, 999, 1101, 1284, 1329, 2741, 5000, 8217, 8453, 42161, 42170,
+    42220, 43114, 57073, 59144, 80094, 81457, 534352, 7777777]);
+
+/** Lets the wallet use the chain of this node, whose number it resolves to; adds the chain if the wallet does not know it. */
+async function chooseChain(provider: Provider): Promise<string> {
     const wanted = await node.call<string>("eth_chainId");
-    if (num(await provider.request({ method: "eth_chainId" })) === num(wanted)) return;
+    if (!Number.isSafeInteger(num(wanted))) throw new Error("This node does not say which chain it follows.");
+    if (kOthers.has(num(wanted))) throw new Error(`This node says that it follows chain ${num(wanted)}, which is the number of another chain than Retrace's: nothing is sent there.`);
+    if (num(await provider.request({ method: "eth_chainId" })) === num(wanted)) return wanted;
     try {
         await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId: wanted }] });
     } catch (error) {
@@ -86,6 +93,7 @@ async function chooseChain(provider: Provider): Promise<void> {
     }
     if (num(await provider.request({ method: "eth_chainId" })) !== num(wanted))
         throw new Error(`The wallet is on another chain than this node; switch it to chain ${num(wanted)}.`);
+    return wanted;
 }
 
 /** Two chains may have one id; an Error unless the wallet's node has the same first block as this one. */
@@ -111,28 +119,31 @@ export async function connect(wallet: Found): Promise<void> {
         const accounts = (await wallet.provider.request({ method: "eth_requestAccounts" })) as unknown;
         const first = Array.isArray(accounts) ? accounts[0] : undefined;
         if (typeof first !== "string" || !/^0x[0-9a-f]{40}$/i.test(first)) throw new Error("The wallet names no account.");
-        await chooseChain(wallet.provider);
+        const chain = num(await chooseChain(wallet.provider));
         await compareChains(wallet.provider);
         disconnect();
-        account = { address: first.toLowerCase(), wallet: wallet.name, provider: wallet.provider };
-        for (const event of kEnds) wallet.provider.on?.(event, disconnect);
+        account = { address: first.toLowerCase(), wallet: wallet.name, provider: wallet.provider, chain };
+        for (const [event, listener] of kEnds) wallet.provider.on?.(event, listener);
         changed();
     } catch (error) {
         throw explain(error);
     }
 }
 
-/** Events after which the connection's account or chain is another. */
-const kEnds = ["accountsChanged", "chainChanged"];
+/** Events after which the connection's account or chain may be another. A wallet also tells of the switch that this page asked for. */
+const kEnds: [string, (value: unknown) => void][] = [
+    ["accountsChanged", (value) => (Array.isArray(value) && String(value[0]).toLowerCase() === account?.address) || disconnect()],
+    ["chainChanged", (value) => num(value) === account?.chain || disconnect()],
+];
 
 export function disconnect(): void {
-    for (const event of kEnds) account?.provider.removeListener?.(event, disconnect);
+    for (const [event, listener] of kEnds) account?.provider.removeListener?.(event, listener);
     account = undefined;
     changed();
 }
 
 export interface Call {
-    contract: string;
+    contract: keyof typeof calls;
     method: string;
     args: unknown[];
     value?: bigint;
@@ -159,28 +170,35 @@ async function refusal(from: string, to: string, abi: Abi, data: Hex, value: big
     }
 }
 
-/** Asks the wallet to sign and send a call; resolves to its hash when it is in a block and was not refused there. */
-export async function send(call: Call, tell: (progress: string) => void): Promise<string> {
-    if (!account) throw new Error("Connect a wallet first.");
-    const { address, provider } = account;
+/** Asks the wallet to sign and send a call; resolves to the hash of the transaction as soon as it was sent. */
+export async function submit(call: Call, tell: (progress: string) => void): Promise<string> {
+    const sender = account;
+    if (!sender) throw new Error("Connect a wallet first.");
+    const { address, provider } = sender;
+    const isStill = () => {
+        if (account !== sender) throw new Error("The wallet's account or chain was changed meanwhile; nothing was sent.");
+    };
+    // Where and what is called is the page's own knowledge: a node that chose it would choose what is signed.
+    const { address: to, abi } = calls[call.contract];
     const contract = contractNamed(await contractList(), call.contract);
-    if (!contract) throw new Error("This chain has no market.");
-    const data = encodeCall(contract, call.method, call.args);
+    if (contract?.address.toLowerCase() !== to) throw new Error("This chain has no market, or at another address than this page knows.");
+    const data = encodeCall(abi as Abi, call.method, call.args);
     const value = call.value ?? 0n;
     tell("asking the node …");
-    const refused = await refusal(address, contract.address, contract.abi as Abi, data, value);
+    const refused = await refusal(address, to, contract.abi as Abi, data, value);
     if (refused) throw new Error(refused);
+    isStill();
     tell("waiting for the wallet …");
     let hash: unknown;
     try {
-        await chooseChain(provider);
+        const chainId = await chooseChain(provider);
         await compareChains(provider);
-        const chainId = await node.call<string>("eth_chainId");
-        hash = await provider.request({ method: "eth_sendTransaction", params: [{ from: address, to: contract.address, data, value: hex(value), chainId }] });
+        isStill();
+        if (num(chainId) !== sender.chain) throw new Error("This node follows another chain than when the wallet was connected; nothing was sent.");
+        hash = await provider.request({ method: "eth_sendTransaction", params: [{ from: address, to, data, value: hex(value), chainId }] });
     } catch (error) {
         throw explain(error);
     }
     if (typeof hash !== "string" || !/^0x[0-9a-f]{64}$/i.test(hash)) throw new Error("The wallet names no transaction.");
-    tell("waiting for a block …");
-    return settled(hash);
+    return hash;
 }

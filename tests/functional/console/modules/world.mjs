@@ -33,6 +33,12 @@ class Socket {
     }
 }
 
+const stored = new Map();
+globalThis.sessionStorage = {
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => void stored.set(key, String(value)),
+    removeItem: (key) => void stored.delete(key),
+};
 const events = new EventTarget();
 globalThis.WebSocket = Socket;
 globalThis.location = new URL("http://127.0.0.1:8545/");

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type CompiledTask, readCompiled } from "../compiled";
 import { bytes, count, duration, hex, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
-import { ErrorLine, Panel, Pending, TaskLink } from "../parts";
+import { ErrorLine, Panel, Pending, TaskLink, TxLink } from "../parts";
 import type { Task, TxExplanation } from "../records";
 import { node } from "../rpc";
 import { upload } from "../upload";
@@ -107,13 +107,20 @@ async function taskOf(hash: string): Promise<number> {
 
 export function NewTask() {
     const [task, setTask] = useState<CompiledTask>();
+    const [hash, setHash] = useState("");
     const [id, setId] = useState<number>();
     const [error, setError] = useState("");
     const given = (next: CompiledTask) => {
         setId(undefined);
+        setHash("");
         setTask(next);
     };
-    const posted = (hash: string) => void taskOf(hash).then(setId, (e: Error) => setError(e.message));
+    // Once it is posted there is no button that posts it again, also if the node does not say under which number.
+    const posted = (now: string) => {
+        setHash(now);
+        setError("");
+        taskOf(now).then(setId, (e: Error) => setError(e.message));
+    };
     return (
         <>
             <p>
@@ -122,7 +129,12 @@ export function NewTask() {
             </p>
             {id === undefined && <Chooser given={given} />}
             <ErrorLine text={error} />
-            {task && id === undefined && (
+            {hash && id === undefined && (
+                <p>
+                    Posted: <TxLink of={hash} /> <button type="button" onClick={() => posted(hash)}>Ask again which task it is</button>
+                </p>
+            )}
+            {task && !hash && (
                 <Terms key={JSON.stringify(task.spec)} of={task} from="the folder" posted={posted}>
                     <p class="caption">{bytes(task.bytes)} in {count(task.artifacts.length)} artifacts will be sent to this node.</p>
                 </Terms>

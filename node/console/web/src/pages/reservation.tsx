@@ -88,11 +88,10 @@ function Speed({ spec, solver }: { spec: Spec; solver: string }) {
 }
 
 /** What the connected account can do with it. */
-function Actions({ of, params, places }: { of: ReservationAnswer; params: MarketParams; places: string }) {
+function Actions({ id, of, params, places }: { id: number; of: ReservationAnswer; params: MarketParams; places: string }) {
     const account = useAccount();
     const { reservation, spec } = of;
-    const id = big(reservation.id);
-    const call = (method: string, value?: bigint) => () => ({ contract: "IMarket", method, args: [id], ...(value === undefined ? {} : { value }) });
+    const call = (method: string, value?: bigint) => () => ({ contract: "IMarket" as const, method, args: [BigInt(id)], ...(value === undefined ? {} : { value }) });
     const isSolver = account?.address === reservation.solver.toLowerCase();
     const isRequester = account?.address === reservation.requester.toLowerCase();
     if (isRequester && reservation.state === "begun") return <p><a href={`#/upload/${num(reservation.task)}`}>Upload the files of task {num(reservation.task)}</a></p>;
@@ -142,7 +141,7 @@ export function ReservationPage({ id }: { id: number }) {
             </h1>
             <Panel title="Why">
                 <Facts rows={told} />
-                {params.data && places.data !== undefined && <Actions of={data} params={params.data} places={places.data} />}
+                {params.data && places.data !== undefined && <Actions id={id} of={data} params={params.data} places={places.data} />}
             </Panel>
             <Panel title="Terms">
                 <Facts

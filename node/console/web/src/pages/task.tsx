@@ -96,22 +96,22 @@ function Reason({ of }: { of: TaskExplanation }) {
 }
 
 /** What the requester can do now. */
-function Requester({ task }: { task: Task }) {
+function Requester({ id, task }: { id: number; task: Task }) {
     const account = useAccount();
-    const { id, requester, state } = task.task;
+    const { requester, state } = task.task;
     // The task may be seen as settled before the wallet's transaction is: its outcome is shown then too.
     const [offered, setOffered] = useState(false);
     useEffect(() => setOffered((before) => before || state === "delivering"), [state]);
     if (account?.address !== requester.toLowerCase()) return null;
-    const call = (method: string) => () => ({ contract: "IMarket", method, args: [big(id)] });
+    const call = (method: string) => () => ({ contract: "IMarket" as const, method, args: [BigInt(id)] });
     return (
         <p>
             {(state === "delivering" || offered) && (
                 <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" over={state !== "delivering"} />
             )}
             {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
-            <a href={`#/post/${num(id)}`}>Post one like it</a>
-            {["bidding", "assigned", "running"].includes(state) && <> · <a href={`#/upload/${num(id)}`}>Upload its files again</a></>}
+            <a href={`#/post/${id}`}>Post one like it</a>
+            {["bidding", "assigned", "running"].includes(state) && <> · <a href={`#/upload/${id}`}>Upload its files again</a></>}
         </p>
     );
 }
@@ -147,7 +147,7 @@ export function TaskPage({ id }: { id: number }) {
             </h1>
             <Tiles rows={rounds ? tilesOfRounds(spec, rounds) : tilesOf(task.data)} />
             {reason.data && <Reason of={reason.data} />}
-            <Requester task={task.data} />
+            <Requester id={id} task={task.data} />
             <Panel title="Segments">
                 {task.data.runs.length === 0 && <p class="dim">No solver was assigned yet; the bids below say why.</p>}
                 {[...task.data.runs].reverse().slice(0, 20).map((run) => (
