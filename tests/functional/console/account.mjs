@@ -91,7 +91,7 @@ export async function anAccountStakesUnbondsWithdrawsAndCancels() {
     await page.getByRole("button", { name: "Cancel the task" }).click();
     await page.locator("h1 .state", { hasText: "cancelled" }).waitFor({ timeout: 20_000 });
     const money = page.locator("section.panel").filter({ has: page.locator("h2", { hasText: "Money" }) });
-    await money.getByText("put into escrow").waitFor();
+    await money.getByText("put into escrow", { exact: true }).waitFor();
     await money.getByText("escrow returned").waitFor({ timeout: 15_000 });
     await money.getByText(/Put in .*, paid out/).waitFor({ timeout: 15_000 });
     assert.deepEqual(page.wrong, []);

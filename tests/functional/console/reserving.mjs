@@ -47,11 +47,13 @@ async function refusesWhatIsWrong(page, right) {
     for (const [label, value] of Object.entries(right)) await form.getByLabel(label, { exact: true }).fill(value);
     for (const [label, wrong, sentence] of [["solver's address", "somebody", "has 0x and 40 hex digits"], ["coins a segment", "7", "at most 1"],
         ["and before block", "1", "the second above the first"], ["deposit, coins", "0", "a number of coins above zero and at most"],
-        ["deposit, coins", "100000", "the stake that the solver locks"], ["may begin from block", "1", "A rule refuses this: too late"],
-        ["solver's address", `0x${"9".repeat(40)}`, "A rule refuses this: not registered"]]) {
+        ["deposit, coins", "100000", "the stake that the solver locks"], ["may begin from block", "1", /A rule refuses this: .* \(too_late, rule \d+\)/],
+        ["solver's address", `0x${"9".repeat(40)}`, /A rule refuses this: .* \(not_registered, rule \d+\)/]]) {
         await form.getByLabel(label, { exact: true }).fill(wrong);
         await offer.click();
-        await form.locator(".error", { hasText: sentence }).waitFor({ timeout: 15_000 });
+        await form.locator(".error", { hasText: sentence }).waitFor({ timeout: 15_000 }).catch(async (error) => {
+            throw new Error(`${error.message}\n${await form.textContent()}`);
+        });
         await form.getByLabel(label, { exact: true }).fill(right[label]);
     }
 }
@@ -110,7 +112,7 @@ export async function aSolversTimeIsReserved() {
     const begin = page.getByRole("button", { name: "Begin the task" });
     if ((await height(url)) < later - 10) {
         await begin.click();
-        await page.getByText("A rule refuses this: too early").waitFor({ timeout: 15_000 });
+        await page.getByText(/A rule refuses this: .* \(too_early, rule \d+\)/).waitFor({ timeout: 15_000 });
     }
     await passesAxe(page, "a reservation");
     await page.setViewportSize({ width: 360, height: 740 });

@@ -6,12 +6,16 @@ export class Fault extends Error {}
 
 export const equal = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.every((byte, i) => byte === b[i]);
 export const toHex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-export function fromHex(text: string): Uint8Array {
-    const digits = text.replace(/^0x/, "");
+/** The bytes of hex digits; a Fault if they are none, or not `length` bytes. */
+export function fromHex(text: string, length?: number): Uint8Array {
+    const digits = String(text).replace(/^0x/, "");
+    if (!/^([0-9a-f]{2})*$/i.test(digits) || (length !== undefined && digits.length !== 2 * length)) throw new Fault(`it names no ${length ?? "whole number of"} bytes`);
     return Uint8Array.from({ length: digits.length / 2 }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16));
 }
 
-export function joined(...parts: Uint8Array[]): Uint8Array {
+export const joined = (...parts: Uint8Array[]): Uint8Array => concat(parts);
+/** The same of a list of any length; an engine takes some hundred thousand arguments at most. */
+export function concat(parts: Uint8Array[]): Uint8Array {
     const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
     let at = 0;
     for (const part of parts) {
@@ -35,18 +39,21 @@ export function u64(value: number): Uint8Array {
 
 export const tileLeaf = (tile: Uint8Array) => hash(tag(0), tile);
 
+/** The level above nodes of 32 bytes each, the first of which has an even place. */
+function above(level: Uint8Array): Uint8Array {
+    const next = new Uint8Array(32 * Math.ceil(level.length / 64));
+    for (let at = 0; at < level.length; at += 64)
+        next.set(at + 32 < level.length ? hash(tag(1), level.subarray(at, at + 64)) : level.subarray(at, at + 32), at / 2);
+    return next;
+}
+
 /** A tree over leaves of 32 bytes each, joined pairwise from the left; an odd last node is promoted (merkle 3.1). */
 export class Tree {
     /** `levels`: the nodes of each level one after another, the leaves first. */
     constructor(readonly levels: Uint8Array[]) {}
     static of(leaves: Uint8Array): Tree {
         const levels = [leaves];
-        for (let level = leaves; level.length > 32; levels.push(level)) {
-            const next = new Uint8Array(32 * Math.ceil(level.length / 64));
-            for (let at = 0; at < level.length; at += 64)
-                next.set(at + 32 < level.length ? hash(tag(1), level.subarray(at, at + 64)) : level.subarray(at, at + 32), at / 2);
-            level = next;
-        }
+        for (let level = leaves; level.length > 32; levels.push(level)) level = above(level);
         return new Tree(levels);
     }
     get root(): Uint8Array {
@@ -65,7 +72,30 @@ export class Tree {
         return joined(...siblings);
     }
 }
-export const treeRoot = (leaves: Uint8Array[]) => Tree.of(joined(...leaves)).root;
+export const treeRoot = (leaves: Uint8Array[]) => Tree.of(concat(leaves)).root;
+
+/**
+ * The root of a tree of `total` leaves that follows from some of them, from `first` on, and the siblings of `prove`. A Fault if there
+ * are too few siblings, or more than are used.
+ */
+export function rootOfRange(leaves: Uint8Array, first: number, total: number, siblings: Uint8Array): Uint8Array {
+    let level = leaves;
+    let last = first + leaves.length / 32 - 1;
+    let at = 0;
+    const sibling = () => {
+        if (at + 32 > siblings.length) throw new Fault("it sends too short a proof");
+        return siblings.subarray(at, (at += 32));
+    };
+    for (let count = total; count > 1; count = Math.ceil(count / 2)) {
+        if (first % 2 === 1) level = joined(sibling(), level);
+        if (last % 2 === 0 && last + 1 < count) level = joined(level, sibling());
+        level = above(level);
+        first = Math.floor(first / 2);
+        last = Math.floor(last / 2);
+    }
+    if (at !== siblings.length) throw new Fault("it sends too long a proof");
+    return level;
+}
 
 export const kDtypes: { [code: number]: { name: string; size: number } } = {
     1: { name: "F32", size: 4 }, 2: { name: "I8", size: 1 }, 3: { name: "U8", size: 1 }, 4: { name: "I32", size: 4 }, 6: { name: "BOOL", size: 1 },

@@ -110,9 +110,9 @@ const kWords: { [slug: string]: string } = {
 export const words = (slug: unknown): string => kWords[String(slug)] ?? String(slug ?? "–").replaceAll("_", " ");
 
 /** Hands a file to the person. */
-export function save(name: string, content: string | Uint8Array) {
+export function save(name: string, content: string | Blob) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([content as BlobPart], { type: "application/octet-stream" }));
+    link.href = URL.createObjectURL(new Blob([content], { type: "application/octet-stream" }));
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);

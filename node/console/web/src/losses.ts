@@ -3,7 +3,7 @@
 // sends is compared with the root on the ledger; whether the root is right is what auditors replay.
 import { Fault } from "./commit";
 import { float, hex, num } from "./format";
-import { fetchManifest, fetchProgram, fetchTensor } from "./model";
+import { begin, fetchManifest, fetchProgram, fetchTensor } from "./model";
 import type { Program, StateTensor } from "./program";
 import type { Run, Segment, Task } from "./records";
 import { peersOf } from "./peers";
@@ -73,12 +73,10 @@ async function openedEnds(task: Task, run: Run): Promise<Segment[]> {
 }
 
 async function fetchLoss(base: string, task: Task, root: string, states: StateTensor[], place: number, stop: AbortSignal): Promise<number> {
-    const roots = await fetchManifest({ base, root }, task.spec.contractHash, task.spec.programRoot, stop);
-    const tensor = states[place];
-    const wanted = roots[place];
-    if (!tensor || !wanted || roots.length !== states.length) throw new Fault("it sends the names of another state");
-    const data = await fetchTensor(base, tensor, wanted, stop, () => undefined);
-    return float(new DataView(data.buffer).getUint32(0, true));
+    const { roots } = await fetchManifest({ base, root }, task.spec.contractHash, task.spec.programRoot, states.length, stop);
+    const part = begin(states[place] as StateTensor);
+    await fetchTensor(base, part, roots[place] as Uint8Array, stop, () => undefined);
+    return float(new DataView(part.data.buffer).getUint32(0, true));
 }
 
 /** The loss in the state of a root, from the first of the parties that sends it; else what each of them did. */
@@ -90,7 +88,7 @@ export async function lossOf(task: Task, root: string, states: StateTensor[], pa
             known.set(root, await fetchLoss(base, task, root, states, placeOfLoss(states), stop));
             break;
         } catch (error) {
-            failures.push(`${base}: ${error instanceof Fault ? error.message : "no answer to this page"}`);
+            failures.push(`${base}: ${(error as Error).message}`);
         }
     }
     return known.get(root) ?? failures.join("; ");

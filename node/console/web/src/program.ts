@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Program files (kernels/SPEC.md 5): their roots, and the shapes of their tensors.
-import { equal, Fault, hash, kDtypes, type Shape, sizes, tensorRoot, tileLeaf, tileOf, treeRoot, u32 } from "./commit";
+import { bytesOfTensor, equal, Fault, hash, kDtypes, type Shape, sizes, tensorRoot, tileLeaf, tileOf, Tree, treeRoot, u32 } from "./commit";
 
 /** Reads the canonical codec (merkle 2). */
 export class Reader {
@@ -59,9 +59,9 @@ export function parseProgram(file: Uint8Array): Program {
         in_.raw(8 * in_.number(4));
         in_.bytes();
     })));
+    for (const record of records) if (!kDtypes[record.dtype]) throw new Fault("the program has a tensor of an unknown kind");
     const constantLeaves = Array.from({ length: constants }, (_, i) => leaf(i, constantRoot(records[states + i] as StateTensor, in_.bytes())));
     if (!in_.ended) throw new Fault("the program is longer than what it holds");
-    for (const record of records) if (!kDtypes[record.dtype]) throw new Fault("the program has a tensor of an unknown kind");
     if (records.slice(0, states).some(({ kind }) => kind !== kKind.state)) throw new Fault("the program has a tensor of an unknown kind");
     const counts = [version, states, constants, datasets, ops].map(u32);
     return {
@@ -73,9 +73,12 @@ export function parseProgram(file: Uint8Array): Program {
 
 function constantRoot(shape: Shape, data: Uint8Array): Uint8Array {
     const { cols, tileRows, tileCols, size } = sizes(shape);
-    const leaves = Array.from({ length: tileRows * tileCols }, (_, tile) =>
-        tileLeaf(tileOf(shape, tile, data.subarray(Math.floor(tile / tileCols) * 32 * cols * size))));
-    return tensorRoot(shape, treeRoot(leaves));
+    // A stranger's shape must not make a loop or a list that its bytes do not pay for.
+    if (data.length !== bytesOfTensor(shape) || tileRows * tileCols > data.length) throw new Fault("the program has a constant of another size");
+    const leaves = new Uint8Array(32 * tileRows * tileCols);
+    for (let tile = 0; tile < tileRows * tileCols; tile++)
+        leaves.set(tileLeaf(tileOf(shape, tile, data.subarray(Math.floor(tile / tileCols) * 32 * cols * size))), 32 * tile);
+    return tensorRoot(shape, Tree.of(leaves).root);
 }
 
 /** The program of a file that has that root; a Fault if it has another. */

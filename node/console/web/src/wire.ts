@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The artifact transfer: its Protobuf messages (node/wire/artifact.proto) and its requests (node/artifacts/server.hpp).
-import { Fault, joined, type Shape } from "./commit";
+import { concat, Fault, joined, type Shape } from "./commit";
 
 export interface Field {
     number: number;
@@ -19,7 +19,12 @@ function varintAt(message: Uint8Array, at: number): [value: number, next: number
     }
 }
 
-/** The fields of a message: numbers of varints, bytes of the others. */
+const kNone = new Uint8Array();
+/** The messages here have fields 1 to 5, of which one is repeated. */
+const kHighest = 5;
+const kFieldsMax = 1024;
+
+/** The fields of a message: numbers of varints, bytes of the others. A Fault if there are other or more fields than a message has. */
 export function fields(message: Uint8Array): Field[] {
     const out: Field[] = [];
     for (let at = 0; at < message.length; ) {
@@ -28,7 +33,8 @@ export function fields(message: Uint8Array): Field[] {
         [key, at] = varintAt(message, at);
         [size, at] = varintAt(message, at);
         const number = Math.floor(key / 8);
-        if (key % 8 === 0) out.push({ number, value: size, bytes: new Uint8Array() });
+        if (number < 1 || number > kHighest || out.length === kFieldsMax) throw new Fault("it sends no message of the artifact transfer");
+        if (key % 8 === 0) out.push({ number, value: size, bytes: kNone });
         else if (key % 8 === 2) {
             if (at + size > message.length) throw new Fault("it sends a message that is cut off");
             out.push({ number, value: 0, bytes: message.subarray(at, at + size) });
@@ -38,15 +44,15 @@ export function fields(message: Uint8Array): Field[] {
     return out;
 }
 
-export const bytesOf = (all: Field[], number: number) => all.find((one) => one.number === number)?.bytes ?? new Uint8Array();
+export const bytesOf = (all: Field[], number: number) => all.find((one) => one.number === number)?.bytes ?? kNone;
 export const numberOf = (all: Field[], number: number) => all.find((one) => one.number === number)?.value ?? 0;
 
-/** Values of a repeated field of varints, packed or not. */
-export function numbers(all: Field[], number: number): number[] {
+/** Values of a repeated field of varints, packed or not, and at most some more than `most`. */
+export function numbers(all: Field[], number: number, most: number): number[] {
     return all.filter((one) => one.number === number).flatMap((one) => {
         if (one.bytes.length === 0) return [one.value];
         const out: number[] = [];
-        for (let at = 0; at < one.bytes.length; ) {
+        for (let at = 0; at < one.bytes.length && out.length <= most; ) {
             let value: number;
             [value, at] = varintAt(one.bytes, at);
             out.push(value);
@@ -104,7 +110,7 @@ async function timed<T>(stop: AbortSignal, request: (signal: AbortSignal) => Pro
     }
 }
 
-/** Reads a reply of at most `most` bytes; whoever sends more is cut off. */
+/** Reads a reply of at most `most` bytes; whoever sends more is cut off. A Fault says what the party did, also if it does not answer. */
 export function get(place: Place, what: string, most: number, stop: AbortSignal): Promise<Uint8Array> {
     return timed(stop, async (signal) => {
         const reply = await fetch(target(place, what), { signal, referrerPolicy: "no-referrer", credentials: "omit", redirect: "error" });
@@ -118,7 +124,9 @@ export function get(place: Place, what: string, most: number, stop: AbortSignal)
             if (size > most) throw new Fault("it sends more than was asked for");
             parts.push(value);
         }
-        return joined(...parts);
+        return concat(parts);
+    }).catch((error) => {
+        throw error instanceof Fault ? error : new Fault("no answer to this page");
     });
 }
 

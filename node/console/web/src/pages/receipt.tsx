@@ -37,6 +37,8 @@ function Model({ task, rounds }: { task: Task; rounds: boolean }) {
                 programBytes: num(task.spec.programBytes),
                 rounds,
                 stateRoot: segment.end.root,
+                // Steps of a member's states have other numbers (kernels/plan/SPEC.md 2).
+                step: rounds ? null : Math.min(num(task.spec.steps), last * num(task.spec.interval)),
                 peers: await peersOf([run.solver, ...segment.end.keepers]),
             },
             signal,
