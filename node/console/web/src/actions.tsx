@@ -123,15 +123,15 @@ export function Outbox() {
     useEffect(() => onOutbox(() => setList(leftOver())), []);
     if (list.length === 0) return null;
     return (
-        <ul class="plain banner" role="status" aria-label="Sent before">
-            {list.map(({ key, label, hash, outcome, failed }) => (
-                <li key={key}>
+        <div class="outbox" role="status">
+            {list.map(({ key, label, hash, outcome }) => (
+                <p key={key}>
                     {label}: <TxLink of={hash} /> {outcome ? tame(outcome, 300) : "was sent; whether it is in a block is not known yet"}.{" "}
                     <button type="button" class="quiet" onClick={() => dismiss(key)}>
-                        {outcome || failed ? "dismiss" : "forget it"}
+                        {outcome ? "dismiss" : "forget it"}
                     </button>
-                </li>
+                </p>
             ))}
-        </ul>
+        </div>
     );
 }

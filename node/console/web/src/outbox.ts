@@ -11,7 +11,6 @@ export interface Entry {
     hash: string;
     /** How it ended; empty while that is not known. */
     outcome: string;
-    failed: boolean;
 }
 
 const kStored = "retrace-sent";
@@ -33,7 +32,7 @@ const isEntry = (one: Partial<Entry> | null): one is Entry =>
 
 try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(kStored) ?? "[]");
-    for (const one of Array.isArray(stored) ? stored : []) if (isEntry(one)) entries.set(one.key, { ...one, failed: false });
+    for (const one of Array.isArray(stored) ? stored : []) if (isEntry(one)) entries.set(one.key, one);
 } catch {
     // other content than this page's
 }
@@ -80,7 +79,7 @@ async function follow(entry: Entry, waits?: number): Promise<string> {
     } catch (error) {
         if (!(error instanceof MayStillCome)) {
             if (shown.has(entry.key)) entries.delete(entry.key);
-            else entries.set(entry.key, { ...entry, outcome: (error as Error).message, failed: true });
+            else entries.set(entry.key, { ...entry, outcome: (error as Error).message });
             changed();
         }
         throw error;
@@ -101,7 +100,7 @@ export async function send(label: string, call: Call, tell: (progress: string) =
         return follow(earlier, 1);
     }
     const hash = await submit(call, tell);
-    const entry = { key, label, hash, outcome: "", failed: false };
+    const entry = { key, label, hash, outcome: "" };
     entries.set(key, entry);
     changed();
     tell("waiting for a block …");

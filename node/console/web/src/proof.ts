@@ -41,8 +41,8 @@ function fail(what: string): never {
 /** The state root in the header of a block, which hashes to the block's hash. */
 async function headerOf(height: number): Promise<{ root: Uint8Array; block: string }> {
     const { hash: told, encoded } = await node.call<{ hash: string; encoded: string }>("retrace_getHeader", [hex(height)]);
-    const bytes = fromHex(encoded);
-    if (bytes.length !== kHeaderBytes || Number(new DataView(bytes.buffer).getBigUint64(32, true)) !== height) fail("this is the header of no such block");
+    const bytes = fromHex(encoded, kHeaderBytes);
+    if (Number(new DataView(bytes.buffer).getBigUint64(32, true)) !== height) fail("this is the header of no such block");
     const block = `0x${toHex(hash(text("retrace/block/1"), bytes))}`;
     if (block !== told) fail("the header has another hash");
     return { root: bytes.slice(kStateRootAt, kStateRootAt + 32), block };
@@ -59,13 +59,13 @@ export function rootOf(key: Uint8Array, value: Uint8Array, { siblings, other }: 
         if (other) fail("it has a needless leaf");
         at = leafHash(key, hash(value));
     } else if (other) {
-        const elsewhere = fromHex(other.key);
+        const elsewhere = fromHex(other.key, 32);
         const below = Array.from(siblings, (_, i) => i).every((i) => bitOf(elsewhere, i) === bitOf(key, i));
-        if (elsewhere.length !== 32 || equal(elsewhere, key) || !below) fail("its leaf is elsewhere");
-        at = leafHash(elsewhere, fromHex(other.value_hash));
+        if (equal(elsewhere, key) || !below) fail("its leaf is elsewhere");
+        at = leafHash(elsewhere, fromHex(other.value_hash, 32));
     }
     for (let depth = siblings.length; depth-- > 0; ) {
-        const sibling = fromHex(siblings[depth] as string);
+        const sibling = fromHex(siblings[depth] as string, 32);
         at = bitOf(key, depth) ? hash(Uint8Array.of(kNode), sibling, at) : hash(Uint8Array.of(kNode), at, sibling);
     }
     return at;
@@ -82,7 +82,7 @@ async function prove(leaf: string | { contract: string; key: string }, key: Uint
 }
 
 export async function proveAccount(address: string): Promise<Proved<{ nonce: bigint; balance: bigint }>> {
-    const proved = await prove(address, hash(text("retrace/account/1"), fromHex(address)));
+    const proved = await prove(address, hash(text("retrace/account/1"), fromHex(address, 20)));
     const { value: bytes } = proved;
     if (bytes.length === 0) return { ...proved, value: { nonce: 0n, balance: 0n } };
     if (bytes.length !== 40) fail("this is no account");
