@@ -182,7 +182,12 @@ MachinePage::~MachinePage() = default;
 Result<std::unique_ptr<MachinePage>> MachinePage::open(PageOptions options) {
     RETRACE_CHECK(make_private_folder(options.data_dir.string()));
     auto impl = std::make_unique<Impl>(std::move(options));
-    RETRACE_TRY(token, rpc::load_admin_token((impl->options.data_dir / "console-token").string()));
+    // Made anew at each start: whoever takes the port of an agent that has ended is shown its token by a tab that was left open.
+    const std::string kept = (impl->options.data_dir / "console-token").string();
+    std::error_code failed;
+    std::filesystem::remove(kept, failed);
+    if (failed) return error(kept + ": cannot be replaced: " + failed.message());
+    RETRACE_TRY(token, rpc::load_admin_token(kept));
     impl->token = std::move(token);
     impl->add_routes();
     RETRACE_TRY(port, impl->server.bind());

@@ -15,7 +15,7 @@
 namespace retrace::node::machine {
 
 struct PageOptions {
-    std::filesystem::path data_dir;  ///< The token is kept in it: "console-token", mode 0600.
+    std::filesystem::path data_dir;  ///< The token is written into it: "console-token", mode 0600.
     std::uint16_t port = 0;          ///< 0: any free one.
     std::string role;                ///< "solver" or "verifier".
     std::string node_url;            ///< The node's console is linked from the page.
@@ -31,7 +31,7 @@ struct PageOptions {
 
 class MachinePage {
 public:
-    /// Loads or makes the token and listens on 127.0.0.1. Errors name the cause and the remedy.
+    /// Makes a new token and listens on 127.0.0.1. Errors name the cause and the remedy.
     static Result<std::unique_ptr<MachinePage>> open(PageOptions options);
     ~MachinePage();
 

@@ -82,6 +82,7 @@ const kNonsense = [null, {}, [], [null], "", "0x", "0xzz", -1, 1e308, true, { it
 export async function aNodeThatSendsNonsenseBreaksNothing() {
     const { url, node } = await startNode("honest", 0);
     let turn = 0;
+    let unshown = 0;
     const liar = http.createServer(async (request, reply) => {
         const honest = await fetch(url + request.url);
         reply.writeHead(honest.status, { "content-type": honest.headers.get("content-type"),
@@ -112,14 +113,88 @@ export async function aNodeThatSendsNonsenseBreaksNothing() {
             await page.evaluate((to) => { location.hash = to; }, hash);
             await page.waitForTimeout(50);
             assert.ok(await page.locator("header.top a.name").isVisible(), `${hash}, from nonsense ${round}`);
+            const said = (await page.locator("main").innerText()).trim();
+            assert.ok(said.length > 0, `${hash}, from nonsense ${round}: nothing is shown`);
+            if (said.startsWith("This page cannot be shown")) unshown++;
         }
     }
+    assert.ok(unshown > 0, "none of it was so wrong that the page named it");
     assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
     await browser.close();
     liar.closeAllConnections();
     liar.close();
     await node.end();
     return `${kNonsense.length * pages.length} pages`;
+}
+
+const kSum = { earned: "0x1", lost: "0x0", segments: 1, audits: 0, last: 1 };
+const kAgent = { role: "verifier", node: "http://127.0.0.1:1", address: "", endpoint: "", height: 1, draining: false, work: [], duties: [], waiting: [], reserved: [],
+    choices: [], earlier: [], problems: 0, pending_calls: 0, fees_since_start: "0x0", self_test: { running: false },
+    ledger: { chain_id: 1, height: 1, block_time: 1, pace_s: 1, balance: "0x0", bonded: "0x0", locked: "0x0", unbonding: "0x0", unbond_height: 0, income_first: 0,
+        income_last: 1, income_complete: true, total: kSum, tasks: [], audits: [], days: [], trouble: "" } };
+
+/// An agent's page keeps its stop button whatever the agent tells, and shows its token to nobody once the agent is gone.
+export async function anAgentsPageIsWaryOfItsPort() {
+    const { url, node } = await startNode("agent", 0);
+    const token = "ab".repeat(32);
+    const state = { told: kAgent, stops: 0, shown: [] };
+    const server = () => http.createServer(async (request, reply) => {
+        if (request.headers.authorization) state.shown.push(request.headers.authorization);
+        const json = (value) => reply.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+        if (request.url === "/machine/stop") return state.stops++, json({ stopping: true });
+        if (request.url.startsWith("/machine/log")) return json({ first: 0, lines: ["a line"] });
+        if (request.url === "/machine/state") return json(state.told);
+        const file = await fetch(url + (request.url === "/" ? "/machine" : request.url));
+        reply.writeHead(file.status, { "content-type": file.headers.get("content-type") });
+        reply.end(Buffer.from(await file.arrayBuffer()));
+    });
+    const listening = (one, port) => new Promise((resolve, reject) => one.on("error", reject).listen(port, "127.0.0.1", () => resolve(one.address().port)));
+    const agent = server();
+    const port = await listening(agent, 0);
+    const browser = await openBrowser();
+    const page = await openPage(browser, `http://127.0.0.1:${port}/`);
+    await page.getByText("The token is missing or wrong").waitFor();
+    assert.equal(state.shown.length, 0, "nothing is asked without a token");
+    // A link that is pasted into the open tab.
+    await page.evaluate((to) => { location.hash = to; }, token);
+    await page.getByText("this machine as a verifier").waitFor();
+    assert.equal(page.url(), `http://127.0.0.1:${port}/`, "the token is out of the address bar");
+    for (const [told, sentence] of [
+        [{ self_test: { running: false, made: 1, result: { error: "the disk is gone" } } }, "The self-test failed: the disk is gone"],
+        [{ ledger: { ...kAgent.ledger, block_time: 1e300, days: [{ ...kSum, day: 1e200 }] } }, "by the chain's clock in UTC"],
+        [{ duties: 7 }, "A part of this page cannot be shown"],
+        [{ ledger: { ...kAgent.ledger, days: null, total: null } }, "A part of this page cannot be shown"],
+        [{ self_test: { running: false, result: { checks: 7 } } }, "A part of this page cannot be shown"],
+    ]) {
+        state.told = { ...kAgent, ...told };
+        await page.getByText(sentence).first().waitFor({ timeout: 10_000 });
+        await page.getByRole("button", { name: "End the agent" }).waitFor({ timeout: 5_000 });
+    }
+    state.told = kAgent;
+    await page.getByText("A part of this page cannot be shown").waitFor({ state: "detached", timeout: 10_000 });
+    await passesAxe(page, "an agent's page after nonsense");
+    await page.getByRole("button", { name: "End the agent" }).click();
+    await page.getByRole("button", { name: "End", exact: true }).click();
+    await page.getByText("It ends now.").waitFor();
+    assert.equal(state.stops, 1);
+    assert.ok(state.shown.every((one) => one === `Bearer ${token}`));
+
+    // Another program takes the port after the page has seen it closed.
+    agent.closeAllConnections();
+    await new Promise((resolve) => agent.close(resolve));
+    await page.getByText("The agent does not answer: it has ended, or was started again.").waitFor({ timeout: 15_000 });
+    state.shown.length = 0;
+    const other = server();
+    await listening(other, port);
+    await page.waitForTimeout(5_000);
+    await page.reload();
+    await page.getByText("The token is missing or wrong").waitFor();
+    assert.deepEqual(state.shown, [], "whoever takes the port is not shown the token");
+    assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
+    await browser.close();
+    other.closeAllConnections();
+    other.close();
+    await node.end();
 }
 
 /// Each answer comes after the next block, when the page has asked again.

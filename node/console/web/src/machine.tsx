@@ -3,16 +3,18 @@
 import { render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { coins, count, duration, figure, tame, time } from "./format";
-import { type Choice, type LogPage, type Machine, Refused, type Sum, ask, takeToken } from "./machine_api";
+import { Boundary } from "./boundary";
+import { ask, type Choice, Ended, forgetToken, kMissing, type LogPage, type Machine, type Sum, takeToken } from "./machine_api";
 import { Coins, ErrorLine, Facts, Panel, Table, Tiles } from "./parts";
 import "./style.css";
 
 const kEveryMs = 2_000;
 const kLogLines = 1_000;
 
-/** Calls `tick` at once and then every two seconds while the tab is seen; never two at a time. */
-function usePoll(tick: () => Promise<void>): void {
+/** Calls `tick` at once and then every two seconds while the tab is seen; never two at a time. Of null nothing is called. */
+function usePoll(tick: (() => Promise<void>) | null): void {
     useEffect(() => {
+        if (!tick) return undefined;
         let timer = 0;
         let ended = false;
         const go = async () => {
@@ -40,7 +42,9 @@ function Due({ at, ledger }: { at: number; ledger: Machine["ledger"] }) {
     );
 }
 
-const day = (n: number) => new Date(n * 86_400_000).toISOString().slice(0, 10);
+/** The newest day that a Date can name. */
+const kDaysMax = 100_000_000;
+const day = (n: number) => (Math.abs(n) <= kDaysMax ? new Date(n * 86_400_000).toISOString().slice(0, 10) : "–");
 const taskName = (id: number) => (id === 0 ? <span class="dim">–</span> : `task ${id}`);
 
 function Sums({ label, rows }: { label: string; rows: [string, Sum][] }) {
@@ -179,8 +183,8 @@ function SelfTest({ of, token }: { of: Machine["self_test"]; token: string }) {
                 </button>{" "}
                 <span class="dim">It measures the processor and the disk for some seconds beside the work; at most once a minute.</span>
             </p>
-            <ErrorLine text={error} />
-            {of.result && (
+            <ErrorLine text={error || (of.result?.error ? `The self-test failed: ${of.result.error}` : "")} />
+            {of.result?.checks && (
                 <Table label="Self-test" head={[["check"], ["result"], ["found"], ["required"], ["remedy"]]}>
                     {of.result.checks.map((one) => (
                         <tr key={one.name}>
@@ -213,7 +217,7 @@ function Log({ token }: { token: string }) {
             // The state says that the agent does not answer.
         }
     }, [token]);
-    usePoll(tick);
+    usePoll(token ? tick : null);
     useEffect(() => {
         if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight;
     }, [lines]);
@@ -272,18 +276,30 @@ function Stop({ of, token }: { of: Machine; token: string }) {
 }
 
 function App() {
-    const [token] = useState(takeToken);
+    const [token, setToken] = useState(takeToken);
     const [machine, setMachine] = useState<Machine>();
-    const [trouble, setTrouble] = useState("");
+    const [trouble, setTrouble] = useState(token ? "" : kMissing);
+    // A link that is pasted into an open tab loads nothing.
+    useEffect(() => {
+        const change = () => setToken(takeToken());
+        window.addEventListener("hashchange", change);
+        return () => window.removeEventListener("hashchange", change);
+    }, []);
     const tick = useCallback(async () => {
         try {
-            setMachine(await ask<Machine>(token, "/machine/state"));
+            const told = await ask<Machine>(token, "/machine/state");
+            if (typeof told.ledger !== "object" || !told.ledger || typeof told.self_test !== "object" || !told.self_test)
+                throw new Ended("Something else than the agent answers. Open the link that the agent prints at its start.");
+            setMachine(told);
             setTrouble("");
         } catch (failed) {
-            setTrouble(failed instanceof Refused ? failed.message : "The agent does not answer: it has ended, or its machine is asleep.");
+            setTrouble((failed as Error).message);
+            if (!(failed instanceof Ended)) return;
+            forgetToken();
+            setToken("");
         }
     }, [token]);
-    usePoll(tick);
+    usePoll(token ? tick : null);
     useEffect(() => {
         if (machine) document.title = `${machine.role} – Retrace agent`;
     }, [machine?.role]);
@@ -314,13 +330,19 @@ function App() {
                                 ["problems since the start", count(machine.problems)],
                             ]}
                         />
-                        <Earned of={machine} />
-                        <Doing of={machine} />
-                        <Reserved of={machine} />
-                        {machine.role === "solver" && <Choices of={machine} />}
-                        <SelfTest of={machine.self_test} token={token} />
-                        <Log token={token} />
-                        <Stop of={machine} token={token} />
+                        {[
+                            <Earned of={machine} />,
+                            <Doing of={machine} />,
+                            <Reserved of={machine} />,
+                            machine.role === "solver" && <Choices of={machine} />,
+                            <SelfTest of={machine.self_test} token={token} />,
+                            <Log token={token} />,
+                            <Stop of={machine} token={token} />,
+                        ].map((panel, i) => (
+                            <Boundary key={i} failed={(error) => <ErrorLine text={`A part of this page cannot be shown: ${error}`} />}>
+                                {panel}
+                            </Boundary>
+                        ))}
                     </>
                 )}
             </main>

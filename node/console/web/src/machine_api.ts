@@ -60,7 +60,8 @@ export interface Machine {
         days: (Sum & { day: number })[];
         trouble: string;
     };
-    self_test: { running: boolean; made?: number; result?: { grade: string; checks: Check[] } };
+    /** A test that failed itself says why in `error`. */
+    self_test: { running: boolean; made?: number; result?: { grade?: string; checks?: Check[]; error?: string } };
 }
 export interface LogPage {
     first: number;
@@ -70,8 +71,8 @@ export interface LogPage {
 const kStored = "retrace-agent-token";
 
 /**
- * The token behind "#" of the link; a reload of the tab finds it in the tab's own storage. It is taken out of the
- * address bar, so that it is in no screenshot and no history.
+ * The token behind "#" of the link; a reload of the tab finds it in the tab's own storage. It is taken out of the address bar, so
+ * that no screenshot has it; what the browser has written into its history before, a page cannot change.
  */
 export function takeToken(): string {
     const given = location.hash.slice(1);
@@ -83,6 +84,9 @@ export function takeToken(): string {
     return sessionStorage.getItem(kStored) ?? "";
 }
 
+/** A token is that of one process. Once nobody answers, whoever takes the port next must not be shown it. */
+export const forgetToken = () => sessionStorage.removeItem(kStored);
+
 /** The agent answered with a status other than 200 and 202. */
 export class Refused extends Error {
     constructor(
@@ -93,17 +97,29 @@ export class Refused extends Error {
     }
 }
 
-const kTimeoutMs = 8_000;
+/** Nobody listens at the port, or somebody who is not the agent. */
+export class Ended extends Error {}
 
+const kTimeoutMs = 8_000;
+export const kMissing = "The token is missing or wrong; open the link that the agent printed when it was started last.";
+
+/** An Ended is the last answer: the token is not to be shown again. */
 export async function ask<T>(token: string, path: string, method = "GET"): Promise<T> {
+    if (!token) throw new Refused(401, kMissing);
     const reply = await fetch(path, {
         method,
         headers: { authorization: `Bearer ${token}` },
         cache: "no-store",
         credentials: "omit",
+        redirect: "error",
         signal: AbortSignal.timeout(kTimeoutMs),
+    }).catch((failed: Error) => {
+        if (failed.name === "TimeoutError") throw new Error("The agent does not answer in time.");
+        throw new Ended("The agent does not answer: it has ended, or was started again. Open the link that it prints at its start.");
     });
-    const answer = (await reply.json()) as T & { error?: unknown };
+    if (reply.status === 401) throw new Ended(kMissing);
+    const answer = (await reply.json().catch(() => null)) as (T & { error?: unknown }) | null;
+    if (!answer) throw new Ended("Something else than the agent answers. Open the link that the agent prints at its start.");
     if (!reply.ok) throw new Refused(reply.status, typeof answer.error === "string" ? answer.error : `status ${reply.status}`);
     return answer;
 }

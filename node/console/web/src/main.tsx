@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The frame of every page: navigation, search, the state of the connection. Every page has a URL behind "#".
-import { Component, type ComponentChildren, render } from "preact";
+import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Outbox, WalletButton } from "./actions";
+import { Boundary } from "./boundary";
 import { count, tame } from "./format";
 import { useHead, useLink, useQuery, useRoute, useTitle } from "./hooks";
 import { AccountPage } from "./pages/account";
@@ -64,25 +65,16 @@ function Page({ parts }: { parts: string[] }) {
     }
 }
 
-/** Shows a sentence in place of a page that failed, e.g. on an answer that no node should give. */
-class Boundary extends Component<{ children: ComponentChildren }, { error: string }> {
-    state = { error: "" };
-    componentDidCatch(error: Error) {
-        this.setState({ error: error.message });
-    }
-    render() {
-        if (!this.state.error) return this.props.children;
-        return (
-            <>
-                <h1>This page cannot be shown</h1>
-                <p class="error" role="alert">
-                    The node gave an answer that the page does not understand ({tame(this.state.error, 200)}). Load it again, or use a node of the
-                    version that this console came with.
-                </p>
-            </>
-        );
-    }
-}
+/** In place of a page that failed, e.g. on an answer that no node should give. */
+const notUnderstood = (error: string) => (
+    <>
+        <h1>This page cannot be shown</h1>
+        <p class="error" role="alert">
+            The node gave an answer that the page does not understand ({tame(error, 200)}). Load it again, or use a node of the
+            version that this console came with.
+        </p>
+    </>
+);
 
 function NotFound() {
     useTitle("no such page");
@@ -192,7 +184,7 @@ function App() {
             )}
             <Outbox />
             <main id="main" ref={main} tabIndex={-1}>
-                <Boundary key={path}>
+                <Boundary key={path} failed={notUnderstood}>
                     <Page parts={parts} />
                 </Boundary>
             </main>

@@ -119,21 +119,29 @@ TEST_F(MachinePage, AnswersOnlyWhoShowsTheToken) {
     EXPECT_EQ(ask("/machine/state").status, 200U);
 }
 
-TEST_F(MachinePage, KeepsItsTokenInAFileOfItsOwner) {
+TEST_F(MachinePage, MakesATokenAtEachStartInAFileOfItsOwner) {
     open();
     const auto file = folder.path() / "agent" / "console-token";
     EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
     const std::string first = token;
     page.reset();
-    open();
-    EXPECT_EQ(token, first) << "a bookmark stays good";
-    page.reset();
     std::filesystem::permissions(file, std::filesystem::perms(0644));
+    open();
+    EXPECT_NE(token, first) << "a tab of the process before may have shown it to whoever took the port";
+    EXPECT_EQ(ask("/machine/state", "GET", first).status, 401U);
+    EXPECT_EQ(ask("/machine/state").status, 200U);
+    EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
+    const auto held = read_file(file.string(), 100);
+    ASSERT_TRUE(held.has_value());
+    EXPECT_EQ(std::string(held->begin(), held->end()), token + "\n");
+    page.reset();
+    std::filesystem::remove(file);
+    std::filesystem::create_directories(file / "full");
     machine::PageOptions options;
     options.data_dir = folder.path() / "agent";
     const auto refused = machine::MachinePage::open(std::move(options));
     ASSERT_FALSE(refused.has_value());
-    EXPECT_THAT(refused.error().message, HasSubstr("chmod 600"));
+    EXPECT_THAT(refused.error().message, HasSubstr("cannot be replaced"));
 }
 
 TEST_F(MachinePage, RefusesForeignHostsAndOrigins) {
