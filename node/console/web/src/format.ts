@@ -71,10 +71,14 @@ export function bytes(n: number): string {
 export const short = (hash: string, digits = 6): string =>
     hash.length > 2 * digits + 3 ? `${hash.slice(0, digits + 2)}…${hash.slice(-4)}` : hash;
 
+/** Controls, what changes the direction of writing, and what is not seen or hides in a letter (RFC 8264, Unicode's TR36). */
+const kUnseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** Marks above one letter, without end they would cover other lines. */
+const kStacked = /(\p{M}{2})\p{M}+/gu;
+
 /** A text of a stranger, on one line, without what changes the direction of writing or is not seen. */
 export function tame(text: unknown, most = 80): string {
-    // biome-ignore lint: these characters are the point
-    const clean = String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd");
+    const clean = String(text).replace(kUnseen, "\ufffd").replace(kStacked, "$1");
     const letters = [...clean];
     return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : clean;
 }

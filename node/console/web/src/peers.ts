@@ -3,14 +3,41 @@
 import type { Party } from "./records";
 import { node } from "./rpc";
 
-/** Whether a host is this machine or in a private network, where it means another machine for each reader. */
-function isLocal(host: string): boolean {
-    if (/^\[/.test(host)) return /^\[(::1?\]|::ffff:|f[cd]|fe[89ab])/.test(host);
-    if (/^(0|10|127)\.[\d.]+$|^192\.168\.[\d.]+$|^169\.254\.[\d.]+$/.test(host)) return true;
-    const [, first, second] = /^(\d+)\.(\d+)\.\d+\.\d+$/.exec(host) ?? [];
-    if (first === "172" && Number(second) >> 4 === 1) return true;
-    if (first === "100" && Number(second) >> 6 === 1) return true;
-    return !host.includes(".") || /\.(localhost|local|internal|home\.arpa)\.?$/.test(host);
+/** 0.0.0.0/8, 10/8, 100.64/10, 127/8, 169.254/16, 172.16/12, 192.0.0/24, 192.168/16, 198.18/15 and what is above 224. */
+function isLocalV4(a: number, b: number, c: number): boolean {
+    return a === 0 || a === 10 || a === 127 || a >= 224 || (a === 100 && b >> 6 === 1) || (a === 169 && b === 254) || (a === 172 && b >> 4 === 1) ||
+        (a === 192 && b === 168) || (a === 192 && b === 0 && c === 0) || (a === 198 && b >> 1 === 9);
+}
+
+/** The eight groups of an IPv6 address as a URL writes it, without brackets. */
+function groupsOf(text: string): number[] {
+    const [front = "", back] = text.split("::");
+    const read = (part: string) => (part ? part.split(":").map((digits) => Number.parseInt(digits, 16)) : []);
+    if (back === undefined) return read(front);
+    const [high, low] = [read(front), read(back)];
+    return [...high, ...Array<number>(8 - high.length - low.length).fill(0), ...low];
+}
+
+/** Global unicast only, and of it no address of a translator or tunnel that leads to a private one (RFC 6052, 8215, 3056, 4380). */
+function isLocalV6(text: string): boolean {
+    const groups = groupsOf(text);
+    const [a = 0, b = 0, c = 0, , , , y = 0, z = 0] = groups;
+    const leadsTo = (high: number, low: number) => isLocalV4(high >> 8, high & 255, low >> 8);
+    if (a === 0x64 && b === 0xff9b) return groups.slice(2, 6).some((group) => group !== 0) || leadsTo(y, z);
+    if (a === 0x2002) return leadsTo(b, c);
+    if (a === 0x2001 && b === 0) return true;
+    return a >> 13 !== 1;
+}
+
+const kLocalNames = /(^|\.)(localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/;
+
+/** Whether a host, as a URL has it, is this machine or in a private network, where it means another machine for each reader. */
+export function isLocal(hostname: string): boolean {
+    const host = hostname.toLowerCase().replace(/\.$/, "");
+    if (host.startsWith("[")) return isLocalV6(host.slice(1, -1));
+    const [, a, b, c] = /^(\d+)\.(\d+)\.(\d+)\.\d+$/.exec(host) ?? [];
+    if (a !== undefined) return isLocalV4(Number(a), Number(b), Number(c));
+    return !host.includes(".") || kLocalNames.test(host);
 }
 
 /**
