@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Outbox, WalletButton } from "./actions";
 import { Boundary } from "./boundary";
+import { watchChain } from "./chain";
 import { count, tame } from "./format";
 import { useHead, useLink, useQuery, useRoute, useTitle } from "./hooks";
 import { AccountPage } from "./pages/account";
@@ -196,4 +197,5 @@ function App() {
     );
 }
 
+watchChain(() => location.reload());
 render(<App />, document.getElementById("app") as HTMLElement);

@@ -6,10 +6,15 @@ export const answers = {};
 /// The calls that the node was asked, in their order.
 export const asked = [];
 
+let newest;
+/// Ends the connection to the node; the page opens another.
+export const cut = () => newest.close();
+
 class Socket {
     static OPEN = 1;
     readyState = 0;
     constructor() {
+        newest = this;
         setTimeout(() => {
             this.readyState = Socket.OPEN;
             this.onopen();
