@@ -25,6 +25,7 @@ export const kFailuresMax = 3;
 const kSegments = 1000; // in one answer of the node
 
 export interface LossPoint {
+    run: number;
     step: number;
     loss: number;
     /** Auditors replayed the segment that ends here and got the same bits. */
@@ -51,6 +52,10 @@ export function replayed(events: TaskEvent[], run: number): Set<number> {
         if (event === "SegmentVerified" && num(a.run) === run && num(a.audit) > 0) out.add(num(a.segment));
     return out;
 }
+
+/** The points of a run, as far as it is shown still; `verified`: its segments that were replayed since. */
+export const pointsOf = (points: LossPoint[], run: number | undefined, verified: Set<number>, interval: number): LossPoint[] =>
+    points.filter((one) => one.run === run).map((one) => ({ ...one, verified: verified.has(Math.ceil(one.step / interval) - 1) }));
 
 /** Every so many segments, of those whose end is committed, the last among them. */
 function sampled(task: Task, run: Run): number[] {
@@ -115,7 +120,7 @@ export async function fetchLosses(task: Task, events: TaskEvent[], stop: AbortSi
         const loss = await lossOf(task, end?.root ?? "", states, [run.solver, ...(end?.keepers ?? [])], stop);
         failed = typeof loss === "string" ? failed + 1 : 0;
         if (typeof loss === "string") trouble = `Nobody sent the loss of checkpoint ${segment + 1}. ${loss}`;
-        else points.push({ step: Math.min(num(task.spec.steps), (segment + 1) * num(task.spec.interval)), loss, verified: verified.has(segment) });
+        else points.push({ run: run.index, step: Math.min(num(task.spec.steps), (segment + 1) * num(task.spec.interval)), loss, verified: verified.has(segment) });
         tell([...points], ends.length);
     }
     return trouble;

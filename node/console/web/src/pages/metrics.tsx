@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { bytes, count, num, tame } from "../format";
-import { fetchLosses, kPointsMax, type LossPoint, replayed, shownRun } from "../losses";
+import { fetchLosses, kPointsMax, type LossPoint, pointsOf, replayed, shownRun } from "../losses";
 import { ErrorLine, FileField } from "../parts";
 import type { Group, Task } from "../records";
 import type { TaskEvent } from "../rpc";
@@ -102,7 +102,7 @@ function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
     const run = shownRun(task);
     const verified = useMemo(() => replayed(events, run?.index ?? -1), [events, run?.index]);
     const interval = num(task.spec.interval);
-    const now = useMemo(() => points.map((one) => ({ ...one, verified: verified.has(Math.ceil(one.step / interval) - 1) })), [points, verified]);
+    const now = useMemo(() => pointsOf(points, run?.index, verified, interval), [points, run?.index, verified]);
     return (
         <>
             <p class="caption">
