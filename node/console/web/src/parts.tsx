@@ -70,7 +70,7 @@ export function Pending({ error, data, what }: { error: string; data: unknown; w
             </p>
         );
     if (data === undefined) return <p class="dim">Loading {what} …</p>;
-    if (data === null) return <p>{`There is no such ${what}.`}</p>;
+    if (!data) return <p>{`There is no such ${what}.`}</p>;
     return null;
 }
 

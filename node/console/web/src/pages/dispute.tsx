@@ -220,7 +220,7 @@ export function DisputePage({ id }: { id: number }) {
     );
     const history = useHistory(id, moves.map((one) => num(one.height)), status.data?.oldest_state ?? Infinity);
     if (!known) return <p class="error">A dispute has a number.</p>;
-    if (!task.data || !record) return <Pending error={task.error} data={task.data} what={`dispute ${id}`} />;
+    if (!task.data || !record) return <Pending error={task.error} data={task.data ? null : task.data} what={`dispute ${id}`} />;
     const positions = moves.map((one) => history.get(num(one.height))?.position).filter((one): one is Position => Boolean(one));
     if (task.data.position) positions.push(task.data.position);
     const decided = task.data.decision?.arguments;
