@@ -10,9 +10,11 @@ import * as rounds from "./rounds.mjs";
 import * as server from "./server.mjs";
 
 const wanted = process.argv[4] ?? "";
+let checks = 0;
 for (const part of wanted === "rounds" ? [rounds] : [server, account, machine, pruned, reserving, market]) {
     for (const [name, check] of Object.entries(part)) {
         if (part !== rounds && !name.includes(wanted)) continue;
+        checks++;
         const start = Date.now();
         try {
             const note = await check();
@@ -23,4 +25,5 @@ for (const part of wanted === "rounds" ? [rounds] : [server, account, machine, p
         }
     }
 }
-process.exit(0);
+if (checks === 0) console.error(`FAILED: no check is called ${wanted}`);
+process.exit(checks === 0 ? 1 : 0);

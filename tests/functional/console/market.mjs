@@ -202,6 +202,12 @@ async function usesAWallet(browser, url) {
     await button.click();
     await page.locator(".wallet a").waitFor();
     assert.equal(Number(state.chain), 7298);
+    await page.waitForTimeout(300);
+    assert.equal(await page.locator(".wallet a").count(), 1, "the switch that the page asked for does not disconnect");
+    await page.evaluate(() => window.walletEmit("accountsChanged", [`0x${"1".repeat(40)}`]));
+    await button.waitFor();
+    await button.click();
+    await page.locator(".wallet a").waitFor();
 
     await go(page, `#/account/${wallet.address}`, "Account");
     await page.getByLabel("coins").fill("lots");

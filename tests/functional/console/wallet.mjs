@@ -7,7 +7,7 @@ export const phrase = "test test test test test test test test test test test ju
 /// Gives the browser's pages a wallet of account `index` of `words`, the developer's if none are given. `state.refuse`: the person refuses what comes next;
 /// `state.chain`: the chain that the wallet is on; `state.otherChain`: its node has another chain of that number;
 /// `state.sent`: the newest transaction; `state.failure`: the error of those that come next. `state.injected`: it is the page's
-/// `window.ethereum` and does not announce itself.
+/// `window.ethereum` and does not announce itself. A page's `walletEmit` tells the listeners of an event.
 export async function addWallet(browser, url, index, state, words = phrase) {
     const provider = new ethers.JsonRpcProvider(url);
     const signer = ethers.HDNodeWallet.fromPhrase(words, "", `m/44'/60'/0'/0/${index}`).connect(provider);
@@ -20,7 +20,8 @@ export async function addWallet(browser, url, index, state, words = phrase) {
         if (method === "wallet_addEthereumChain") return (state.known = true), (state.chain = params[0].chainId), { result: null };
         if (method === "eth_getBlockByNumber") return { result: state.otherChain ? { hash: "0x" + "11".repeat(32) } : await provider.send(method, params) };
         if (method === "eth_sendTransaction") {
-            const { to, data, value, chainId } = params[0];
+            const { from, to, data, value, chainId } = params[0];
+            if (from.toLowerCase() !== signer.address.toLowerCase()) return { error: { code: 4100, message: `the account ${from} is not this wallet's` } };
             if (chainId !== state.chain) return { error: { code: -32602, message: `the chain is ${state.chain}, not ${chainId}` } };
             if (state.failure) return { error: state.failure };
             state.sent = { to, data, value };
@@ -29,13 +30,18 @@ export async function addWallet(browser, url, index, state, words = phrase) {
         return { error: { code: 4200, message: `${method} is not supported` } };
     });
     await browser.addInitScript((injected) => {
+        const listeners = new Map();
+        window.walletEmit = (event, value) => listeners.get(event)?.forEach((listener) => listener(value));
         const provider = {
             request: async (call) => {
                 const { result, error } = await window.walletRequest(call);
                 if (error) throw error;
+                // A wallet tells of the switch some time after it has answered.
+                if (/^wallet_(switch|add)EthereumChain$/.test(call.method)) setTimeout(() => window.walletEmit("chainChanged", call.params[0].chainId), 50);
                 return result;
             },
-            on: () => undefined,
+            on: (event, listener) => listeners.set(event, (listeners.get(event) ?? new Set()).add(listener)),
+            removeListener: (event, listener) => listeners.get(event)?.delete(listener),
         };
         if (injected) {
             window.ethereum = provider;
