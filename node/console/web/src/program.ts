@@ -5,9 +5,9 @@ import { bytesOfTensor, equal, Fault, hash, kDtypes, type Shape, sizes, tensorRo
 /** Reads the canonical codec (merkle 2). */
 export class Reader {
     private at = 0;
-    constructor(private readonly data: Uint8Array) {}
+    constructor(private readonly data: Uint8Array, private readonly what = "program") {}
     raw(length: number): Uint8Array {
-        if (this.at + length > this.data.length) throw new Fault("the program is cut off");
+        if (this.at + length > this.data.length) throw new Fault(`the ${this.what} is cut off`);
         return this.data.subarray(this.at, (this.at += length));
     }
     number(size: 1 | 2 | 4 | 8): number {

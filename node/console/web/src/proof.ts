@@ -3,6 +3,7 @@
 // shows that what the node says fits its own header; that the header is the chain's, a page cannot check.
 import { equal, Fault, fromHex, hash, joined, toHex } from "./commit";
 import { hex, num } from "./format";
+import { Reader } from "./program";
 import { node } from "./rpc";
 
 const kDepthMax = 256;
@@ -71,30 +72,78 @@ export function rootOf(key: Uint8Array, value: Uint8Array, { siblings, other }: 
     return at;
 }
 
-/** The bytes of a leaf in the newest state; empty: it is not there. */
-async function prove(leaf: string | { contract: string; key: string }, key: Uint8Array): Promise<Proved<Uint8Array>> {
+type Leaf = { told: string | { contract: string; key: string }; key: Uint8Array };
+const accountLeaf = (address: string): Leaf => ({ told: address, key: hash(text("retrace/account/1"), fromHex(address, 20)) });
+/** A record of the market: its tag, then numbers (contracts 6.2). */
+function recordLeaf(tag: string, ...numbers: number[]): Leaf {
+    const key = joined(text(tag), ...numbers.map(bigEndian));
+    return { told: { contract: kMarket, key: `0x${toHex(key)}` }, key: hash(text("retrace/slot/1"), fromHex(kMarket), key) };
+}
+
+/** The bytes of leaves in the newest state, all of one header; empty: it is not there. */
+async function prove(...leaves: Leaf[]): Promise<Proved<Uint8Array[]>> {
     const height = num(await node.call<string>("eth_blockNumber"));
-    const [{ root, block }, answer] = await Promise.all([headerOf(height), node.call<Answer>("retrace_getProof", [leaf, hex(height)])]);
-    if (answer.leaf_key.toLowerCase() !== `0x${toHex(key)}`) fail("it is of another leaf");
-    const value = fromHex(answer.value);
-    if (!equal(rootOf(key, value, answer), root)) fail("it leads to another state root than the header's");
+    const [{ root, block }, answers] = await Promise.all([
+        headerOf(height),
+        Promise.all(leaves.map(({ told }) => node.call<Answer>("retrace_getProof", [told, hex(height)]))),
+    ]);
+    const value = answers.map((answer, i) => {
+        const { key } = leaves[i] as Leaf;
+        if (answer.leaf_key.toLowerCase() !== `0x${toHex(key)}`) fail("it is of another leaf");
+        const bytes = fromHex(answer.value);
+        if (!equal(rootOf(key, bytes, answer), root)) fail("it leads to another state root than the header's");
+        return bytes;
+    });
     return { value, height, block };
 }
 
 export async function proveAccount(address: string): Promise<Proved<{ nonce: bigint; balance: bigint }>> {
-    const proved = await prove(address, hash(text("retrace/account/1"), fromHex(address, 20)));
-    const { value: bytes } = proved;
+    const proved = await prove(accountLeaf(address));
+    const bytes = proved.value[0] as Uint8Array;
     if (bytes.length === 0) return { ...proved, value: { nonce: 0n, balance: 0n } };
     if (bytes.length !== 40) fail("this is no account");
     return { ...proved, value: { nonce: new DataView(bytes.buffer).getBigUint64(0, true), balance: BigInt(`0x${toHex(bytes.slice(8))}`) } };
 }
 
-/** The root of state `index` of a run, as opened on the ledger (contracts 6.2: tag c, task, run, index). */
-export async function proveState(task: number, run: number, index: number): Promise<Proved<string>> {
-    const key = joined(text("c"), bigEndian(task), bigEndian(run), bigEndian(index));
-    const proved = await prove({ contract: kMarket, key: `0x${toHex(key)}` }, hash(text("retrace/slot/1"), fromHex(kMarket), key));
-    // commitment 32, height 8, opened 1, its height 8, its deadline 8, salt 32, root 32, …
-    const bytes = proved.value;
-    if (bytes.length < 121 || bytes[40] !== 1) fail("the state is not opened");
-    return { ...proved, value: `0x${toHex(bytes.slice(89, 121))}` };
+/** What a model answers to, by the records of one state. */
+export interface ProvedModel {
+    contract: string;
+    program: string;
+    programBytes: number;
+    solver: string;
+    root: string;
+    steps: number;
+    interval: number;
+}
+
+const named = (bytes: Uint8Array) => `0x${toHex(bytes)}`;
+const kStands = [3, 4]; // delivering, settled
+const kU256 = 32;
+
+/**
+ * The last state of a run and the terms of its task. A Fault if a record is not in the state, if the run neither delivers nor is
+ * settled, or if it has not opened that state as its last; the last is the one after all segments, in rounds what a member has at its end.
+ */
+export async function proveModel(task: number, run: number, state: number, rounds: boolean): Promise<Proved<ProvedModel>> {
+    const proved = await prove(recordLeaf("s", task), recordLeaf("r", task, run), recordLeaf("c", task, run, state));
+    if (proved.value.some((bytes) => bytes.length === 0)) fail("the ledger has no such task, run or state");
+    const [spec, trained, checkpoint] = proved.value.map((bytes) => new Reader(bytes, "record")) as [Reader, Reader, Reader];
+    // Records begin with these fields (market/types.hpp: TaskSpec, Run, Checkpoint; merkle 2).
+    spec.bytes(); // name
+    const [program, programBytes] = [named(spec.raw(32)), spec.number(8)];
+    spec.raw(64); // initialiser, first state
+    spec.raw(32 * spec.number(4)); // data
+    const [steps, interval] = [spec.number(8), spec.number(8)];
+    spec.number(8); // seed
+    const contract = named(spec.raw(32));
+    trained.raw(12); // task, index
+    const solver = named(trained.raw(20));
+    if (!kStands.includes(trained.number(1))) fail("the run neither delivers nor is settled");
+    trained.raw(kU256 + 16 + kU256); // price, heights, lock
+    trained.number(8); // first state
+    if (trained.number(8) !== state + 1 || (!rounds && state !== Math.ceil(steps / interval))) fail("this is not the run's last state");
+    checkpoint.raw(40); // commitment, height
+    if (checkpoint.number(1) !== 1) fail("the state is not opened");
+    checkpoint.raw(48); // height, deadline, salt
+    return { ...proved, value: { contract, program, programBytes, solver, root: named(checkpoint.raw(32)), steps, interval } };
 }

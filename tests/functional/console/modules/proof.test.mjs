@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { answers } from "./world.mjs";
 
 const { hash, joined, toHex } = await import("console/commit");
-const { proveAccount, proveState, rootOf } = await import("console/proof");
+const { proveAccount, proveModel, rootOf } = await import("console/proof");
 
 const text = (value) => new TextEncoder().encode(value);
 const u8 = (value) => Uint8Array.of(value);
@@ -75,14 +75,70 @@ test("absence is proved by an empty place or by another leaf on the way, and by 
         assert.throws(() => rootOf(kKey, new Uint8Array(), { siblings: honest.siblings, other: wrong }), /names no 32 bytes/);
 });
 
-test("a state that is committed and not opened is no root", async () => {
+/// The root of a state with these leaves, [key, value], and the siblings of one of them.
+function stateOf(leaves, wanted, depth = 0) {
+    if (leaves.length === 0) return { root: new Uint8Array(32), siblings: [] };
+    if (leaves.length === 1) return { root: leafHash(leaves[0][0], hash(leaves[0][1])), siblings: [] };
+    const [zero, one] = [0, 1].map((side) => stateOf(leaves.filter(([key]) => bit(key, depth) === side), wanted, depth + 1));
+    const [own, other] = bit(wanted, depth) ? [one, zero] : [zero, one];
+    return { root: hash(u8(1), zero.root, one.root), siblings: [other.root, ...own.siblings] };
+}
+
+const u64 = (value) => new Uint8Array(new BigUint64Array([BigInt(value)]).buffer);
+const u32 = (value) => new Uint8Array(new Uint32Array([value]).buffer);
+const filled = (byte, length = 32) => new Uint8Array(length).fill(byte);
+
+/// Records of task 2, its run 1 and its state 9, as the ledger writes them.
+const records = ({ steps = 90, interval = 10, state = 4, next = 10, opened = 1 } = {}) => ({
+    s: joined(u32(4), text("name"), filled(1), u64(77), filled(0), filled(2), u32(1), filled(3), u64(steps), u64(interval), u64(5), filled(4), filled(0, 80)),
+    r: joined(u64(2), u32(1), filled(5, 20), u8(state), filled(0), u64(1), u64(2), filled(0), u64(0), u64(next), filled(0, 60)),
+    c: joined(filled(0), u64(1), u8(opened), u64(1), u64(2), filled(0), filled(6), u32(0), u32(0)),
+});
+
+/// A node whose newest state has these records; those of `instead` it proves in their place.
+function keeps(of, instead = {}) {
     const market = Uint8Array.of(...new Uint8Array(18), 0x10, 0x02);
-    const slot = joined(text("c"), ...[2, 0, 9].map((n) => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, n)));
-    const key = hash(text("retrace/slot/1"), market, slot);
-    for (const opened of [0, 1]) {
-        const value = joined(new Uint8Array(40), u8(opened), new Uint8Array(48), new Uint8Array(32).fill(5));
-        tells(leafHash(key, hash(value)), { leaf_key: told(key), value: told(value) });
-        if (opened) assert.equal((await proveState(2, 0, 9)).value, told(new Uint8Array(32).fill(5)));
-        else await assert.rejects(proveState(2, 0, 9), /the state is not opened/);
+    const slot = (tag, ...numbers) => joined(text(tag), ...numbers.map((n) => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, n)));
+    const slots = { s: slot("s", 2), r: slot("r", 2, 1), c: slot("c", 2, 1, 9) };
+    const key = (tag) => hash(text("retrace/slot/1"), market, slots[tag]);
+    const leaves = Object.keys(of).map((tag) => [key(tag), of[tag]]);
+    tells(stateOf(leaves, filled(0)).root, {});
+    answers.retrace_getProof = ({ key: name }) => {
+        const tag = Object.keys(slots).find((one) => told(slots[one]) === name);
+        const value = instead[tag] ?? of[tag] ?? new Uint8Array();
+        return { leaf_key: told(key(tag)), value: told(value), siblings: stateOf(leaves, key(tag)).siblings.map(told), other: null };
+    };
+}
+
+test("the model's terms, its run and its root are those of one state", async () => {
+    keeps(records());
+    const { value } = await proveModel(2, 1, 9, false);
+    assert.deepEqual(value, { contract: told(filled(4)), program: told(filled(1)), programBytes: 77, solver: told(filled(5, 20)), root: told(filled(6)), steps: 90, interval: 10 });
+    keeps(records({ steps: 81, state: 3 }));
+    assert.equal((await proveModel(2, 1, 9, false)).value.steps, 81);
+    keeps(records({ steps: 40 })); // a member's states are more than the rounds
+    assert.equal((await proveModel(2, 1, 9, true)).value.root, told(filled(6)));
+});
+
+test("a node cannot pass another run, another state or other terms for the model's", async () => {
+    for (const [of, instead, sentence] of [
+        [{ state: 5 }, {}, /neither delivers nor is settled/], // convicted
+        [{ state: 2 }, {}, /neither delivers nor is settled/],
+        [{ steps: 91 }, {}, /not the run's last state/],
+        [{ interval: 9 }, {}, /not the run's last state/],
+        [{ next: 11 }, {}, /not the run's last state/],
+        [{ next: 9 }, {}, /not the run's last state/],
+        [{ opened: 0 }, {}, /the state is not opened/],
+        [{ interval: 9 }, { s: records().s }, /another state root than the header's/],
+        [{ state: 5 }, { r: records().r }, /another state root than the header's/],
+        [{}, { c: joined(records().c.slice(0, 89), filled(7), u32(0), u32(0)) }, /another state root than the header's/],
+    ]) {
+        keeps(records(of), instead);
+        await assert.rejects(proveModel(2, 1, 9, false), sentence, JSON.stringify(of));
     }
+    const { r: gone, ...rest } = records();
+    keeps(rest);
+    await assert.rejects(proveModel(2, 1, 9, false), /no such task, run or state|another state root/);
+    keeps({ ...records(), s: filled(255, 40) });
+    await assert.rejects(proveModel(2, 1, 9, false), /the record is cut off/);
 });

@@ -4,9 +4,9 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { bytes, count, hex, num, save, tame } from "../format";
 import { fetchModel } from "../model";
-import { ErrorLine, FileField, Hash, Panel } from "../parts";
+import { Address, ErrorLine, FileField, Hash, Panel } from "../parts";
 import { peersOf } from "../peers";
-import { proveState } from "../proof";
+import { proveModel } from "../proof";
 import { compare, deliveredRun, type Line, parseReceipt, receiptOf, textOf, unaudited } from "../receipt";
 import type { Segment, Task } from "../records";
 import { node } from "../rpc";
@@ -27,19 +27,18 @@ function Model({ task, rounds }: { task: Task; rounds: boolean }) {
         const last = rounds ? num(run.nextState) - 1 : Math.ceil(num(task.spec.steps) / num(task.spec.interval));
         const [segment] = (await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(last - 1), "0x1"])) ?? [];
         if (!segment?.end?.opened) throw new Error("The last state is not opened yet.");
-        const proved = await proveState(num(task.task.id), run.index, last);
-        if (proved.value !== segment.end.root) throw new Error(`The node names the root ${segment.end.root}, and its own header of block ${proved.height} proves ${proved.value}.`);
+        const { value: model, height, block } = await proveModel(num(task.task.id), run.index, last, rounds);
         const result = await fetchModel(
             {
                 task: num(task.task.id),
-                contract: task.spec.contractHash,
-                program: task.spec.programRoot,
-                programBytes: num(task.spec.programBytes),
+                contract: model.contract,
+                program: model.program,
+                programBytes: model.programBytes,
                 rounds,
-                stateRoot: segment.end.root,
+                stateRoot: model.root,
                 // Steps of a member's states have other numbers (kernels/plan/SPEC.md 2).
-                step: rounds ? null : Math.min(num(task.spec.steps), last * num(task.spec.interval)),
-                peers: await peersOf([run.solver, ...segment.end.keepers]),
+                step: rounds ? null : model.steps,
+                peers: await peersOf([model.solver, ...segment.end.keepers]),
             },
             signal,
             (text, part) => setProgress([text, part]),
@@ -47,9 +46,9 @@ function Model({ task, rounds }: { task: Task; rounds: boolean }) {
         save(`model-${num(task.task.id)}.safetensors`, result.file);
         setDone(
             <>
-                saved: {count(result.tensors)} tensors, {bytes(result.bytes)} of tiles were compared with the root <Hash of={proved.value} /> Run {run.index} opened
-                it as its state {count(last)}, says the state of block {count(proved.height)}, <Hash of={proved.block} /> That this run stands, that state{" "}
-                {count(last)} is its last, and that the block is the chain's, only the node says.
+                saved: {count(result.tensors)} tensors, {bytes(result.bytes)} of tiles were compared with the root <Hash of={model.root} /> Run {run.index} of{" "}
+                <Address of={model.solver} /> stands and opened it as its last, state {count(last)}, says the state of block {count(height)}, <Hash of={block} />{" "}
+                That this block is the chain's, the node says.
             </>,
         );
     };
@@ -136,8 +135,8 @@ function OfOne({ task }: { task: Task }) {
         <Panel title="Model and receipt">
             <p class="caption">
                 The model is fetched from its solver or from those who keep it; this page hashes the program and every tile and compares them
-                with the root of a state. A proof against the newest block's header shows that the run opened it. Which run and state are the task's last,
-                and that this header is the chain's, the node says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
+                with the root of the last state of a run that stands. Proofs against the newest block's header show that, and the terms. That this
+                header is the chain's, the node says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
             </p>
             <Model task={task} rounds={false} />
             <p>
