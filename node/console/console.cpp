@@ -6,12 +6,21 @@
 namespace retrace::node {
 namespace {
 
-/// Scripts and styles come from this origin's files alone, so text that a stranger got into the page could not run. The
-/// page connects to its node, and for a model to the parties that keep it, wherever they are. No other page may frame
-/// this one (clickjacking).
+/// Scripts and styles come from this origin's files alone, so text that a stranger got into the page could not run, and
+/// no text becomes markup or the address of a script but by the page's policy "retrace" (src/compiled.ts: its worker).
+/// The page connects to its node, and for a model to the parties that keep it, wherever they are. No other page may
+/// frame this one (clickjacking).
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' http: https:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types retrace";
+
+/// The page of an agent connects to its agent alone.
+constexpr const char* kAgentPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'";
+constexpr std::string_view kAgentPage = "/machine";
 
 /// The name of a file below it holds a hash of its content.
 constexpr std::string_view kHashed = "/console/";
@@ -44,7 +53,7 @@ HttpReply answer_with(const EmbeddedConsole& console, const HttpRequest& request
     reply.content_type = std::string(file->content_type);
     reply.headers = {{"ETag", std::string(file->etag)},
                      {"Cache-Control", path.starts_with(kHashed) ? "public, max-age=31536000, immutable" : "no-cache"},
-                     {"Content-Security-Policy", kPolicy},
+                     {"Content-Security-Policy", path == kAgentPage ? kAgentPolicy : kPolicy},
                      {"Cross-Origin-Opener-Policy", "same-origin"},
                      {"Cross-Origin-Resource-Policy", "same-origin"},
                      {"Referrer-Policy", "no-referrer"},

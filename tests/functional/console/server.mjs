@@ -19,7 +19,8 @@ export async function thePageIsSmallAndStrict() {
     const first = await fetch(url + "/");
     const html = await first.text();
     assert.equal(first.status, 200, html);
-    assert.match(first.headers.get("content-security-policy"), /default-src 'none'.*script-src 'self'.*frame-ancestors 'none'/);
+    assert.equal(first.headers.get("content-security-policy"), "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+        "connect-src 'self' http: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types retrace");
     assert.equal(first.headers.get("x-content-type-options"), "nosniff");
     let sum = html.length;
     const files = [...html.matchAll(/(?:src|href)="\.?(\/console\/[^"]+)"/g)].map((match) => match[1]);
@@ -136,6 +137,9 @@ const kAgent = { role: "verifier", node: "http://127.0.0.1:1", address: "", endp
 /// An agent's page keeps its stop button whatever the agent tells, and shows its token to nobody once the agent is gone.
 export async function anAgentsPageIsWaryOfItsPort() {
     const { url, node } = await startNode("agent", 0);
+    // Its files are those of a real agent.
+    const real = start("solver", "--node", url, "--dev-account", "4", "--data-dir", path.join(folder, "agent-solver"), "--port", "0", "--console-port", "0");
+    const own = await until(30, "the link", () => /its own page, for you alone: (http:[^#\s]+)/.exec(real.out)?.[1]).catch((error) => { throw new Error(`${error.message}: ${real.err}`); });
     const token = "ab".repeat(32);
     const state = { told: kAgent, stops: 0, shown: [] };
     const server = () => http.createServer(async (request, reply) => {
@@ -144,11 +148,13 @@ export async function anAgentsPageIsWaryOfItsPort() {
         if (request.url === "/machine/stop") return state.stops++, json({ stopping: true });
         if (request.url.startsWith("/machine/log")) return json({ first: 0, lines: ["a line"] });
         if (request.url === "/machine/state") return json(state.told);
-        const file = await fetch(url + (request.url === "/" ? "/machine" : request.url));
-        reply.writeHead(file.status, { "content-type": file.headers.get("content-type") });
+        const file = await fetch(new URL(request.url, own));
+        const policy = file.headers.get("content-security-policy");
+        reply.writeHead(file.status, { "content-type": file.headers.get("content-type"), ...(policy ? { "content-security-policy": policy } : {}) });
         reply.end(Buffer.from(await file.arrayBuffer()));
     });
     const listening = (one, port) => new Promise((resolve, reject) => one.on("error", reject).listen(port, "127.0.0.1", () => resolve(one.address().port)));
+    assert.match((await fetch(own)).headers.get("content-security-policy"), /connect-src 'self'; .*; require-trusted-types-for 'script'; trusted-types 'none'$/);
     const agent = server();
     const port = await listening(agent, 0);
     const browser = await openBrowser();
@@ -194,6 +200,7 @@ export async function anAgentsPageIsWaryOfItsPort() {
     await browser.close();
     other.closeAllConnections();
     other.close();
+    await real.end("SIGKILL");
     await node.end();
 }
 
@@ -261,6 +268,43 @@ export async function whatIsNotThereIsSaid() {
     await page.keyboard.press("Enter");
     await page.locator("h1", { hasText: "Block 1" }).waitFor({ timeout: 10_000 });
     assert.deepEqual(page.wrong, []);
+    await browser.close();
+    await node.end();
+}
+
+/// What a node refuses is named where it would be missed, and what is due first is shown although much is due.
+export async function whatFailsIsSaid() {
+    const { url, node } = await startNode("refusing", 0);
+    const browser = await openBrowser();
+    const page = await browser.newPage();
+    const many = 100;
+    const address = `0x${"3".repeat(40)}`;
+    const stake = { bonded: "0x0", locked: "0x0", unbonding: "0x0", unbondHeight: "0x0" };
+    const party = { address, nonce: "0x0", balance: "0x0", stake, solver: null, verifier: null, challenge: null, openRuns: [],
+        openAudits: Array.from({ length: many }, (_, i) => `0x${(i + 1).toString(16)}`), openDisputes: [] };
+    const audit = (id) => ({ id, task: "0x1", run: 0, segment: "0x0", phase: "collecting", deadline: `0x${(9000 - Number(id)).toString(16)}`, seats: [] });
+    let refused = ["retrace_dispute"];
+    await page.routeWebSocket(/.*/, (socket) => {
+        const link = socket.connectToServer();
+        link.onMessage((text) => socket.send(text));
+        socket.onMessage((text) => {
+            const { id, method, params } = JSON.parse(text);
+            const reply = (answer) => socket.send(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+            if (refused.includes(method)) reply({ error: { code: -32000, message: "the node is tired" } });
+            else if (method === "retrace_party") reply({ result: party });
+            else if (method === "retrace_audit") reply({ result: audit(params[0]) });
+            else link.send(text);
+        });
+    });
+    await page.goto(`${url}/#/search/1`);
+    await page.getByText("Not all was searched: retrace_dispute: the node is tired").waitFor({ timeout: 15_000 });
+    await page.locator("main a", { hasText: "block 1" }).waitFor();
+    await page.goto(`${url}/#/account/${address}`);
+    const due = page.getByRole("group", { name: "To do now" }).locator("tbody tr");
+    await due.first().getByText(`audit ${many}`).waitFor({ timeout: 15_000 });
+    await page.getByText("The 60 that are due first are shown.").waitFor();
+    refused = ["retrace_audit"];
+    await page.getByText("What is due is not known, or old: the node is tired").waitFor({ timeout: 15_000 });
     await browser.close();
     await node.end();
 }

@@ -4,6 +4,7 @@ import { parse } from "smol-toml";
 import { bytesOfTensor, equal, Fault, fromHex, kDtypes, stateRoot, tensorRoot, toHex, Tree } from "./commit";
 import { hex, parseCoins, tame } from "./format";
 import type { HashAnswer } from "./hash_worker";
+import hashWorker from "./hash_worker.ts?worker&url";
 import { parseProgram, type Program } from "./program";
 import type { GroupSpec, Spec } from "./records";
 import { groupOf, parsePlan, type RoundTerms, type Plan } from "./rounds";
@@ -41,9 +42,21 @@ export interface SegmentCosts {
     message: bigint;
 }
 
+interface TrustedTypes {
+    createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL(url: string): string };
+}
+
+/** The worker's address as browsers with trusted types want it (node/console/console.cpp); no other text becomes a script. */
+function workerAddress(): string {
+    const types = (window as { trustedTypes?: TrustedTypes }).trustedTypes;
+    policy ??= types?.createPolicy("retrace", { createScriptURL: () => hashWorker });
+    return policy ? policy.createScriptURL("") : hashWorker;
+}
+let policy: { createScriptURL(url: string): string } | undefined;
+
 /** Hashes tensors one after another in a worker; `end` stops it. */
 class Hasher {
-    private readonly worker = new Worker(new URL("./hash_worker.ts", import.meta.url), { type: "module" });
+    private readonly worker = new Worker(workerAddress(), { type: "module" });
     constructor(private readonly stop: AbortSignal, private readonly done: (bytes: number) => void) {}
     commit(source: TensorSource): Promise<TensorArtifact> {
         return new Promise((resolve, reject) => {
