@@ -6,7 +6,7 @@ import { contractNamed, eventOf } from "../abi";
 import { Chart } from "../chart";
 import { DisputeLink } from "../events";
 import { coins, count, duration, hex, num, save, words } from "../format";
-import { BlockLink, Coins, Panel, State, Table, TaskLink, Tiles } from "../parts";
+import { BlockLink, Coins, ErrorLine, Panel, State, Table, TaskLink, Tiles } from "../parts";
 import type { Audit, Contract, DisputeAnswer, Log, Party, Task } from "../records";
 import { node } from "../rpc";
 
@@ -18,14 +18,18 @@ interface Duty {
     due: number;
 }
 
+/** Records of each kind that are read, and duties that are shown, those that are due first. */
+const kReadMax = 200;
+const kDutiesMax = 60;
+
 async function dutiesOf(party: Party): Promise<Duty[]> {
-    const runs = party.openRuns.slice(0, 20).map(async ({ task, run }): Promise<Duty> => {
+    const runs = party.openRuns.slice(0, kReadMax).map(async ({ task, run }): Promise<Duty> => {
         const answer = await node.call<Task | null>("retrace_task", [task]);
         const record = answer?.runs.find((one) => one.index === run);
         const next = record ? `, ${num(record.nextState) > num(answer?.segments) ? "all checkpoints are committed" : `checkpoint ${num(record.nextState)} comes next`}` : "";
         return { key: `run ${task} ${run}`, what: <>run {run} of <TaskLink of={task} />{next}</>, state: record?.state ?? "–", due: num(record?.deadline ?? 0) };
     });
-    const audits = party.openAudits.slice(0, 20).map(async (id): Promise<Duty> => {
+    const audits = party.openAudits.slice(0, kReadMax).map(async (id): Promise<Duty> => {
         const audit = await node.call<Audit | null>("retrace_audit", [id]);
         const seat = audit?.seats.find((one) => one.auditor === party.address);
         return {
@@ -35,7 +39,7 @@ async function dutiesOf(party: Party): Promise<Duty[]> {
             due: num(audit?.deadline ?? 0),
         };
     });
-    const disputes = party.openDisputes.slice(0, 20).map(async (id): Promise<Duty> => {
+    const disputes = party.openDisputes.slice(0, kReadMax).map(async (id): Promise<Duty> => {
         const answer = await node.call<DisputeAnswer | null>("retrace_dispute", [id]);
         const side = answer?.dispute.solver === party.address ? 1 : 2;
         const own = answer?.dispute.mover === side;
@@ -48,13 +52,22 @@ async function dutiesOf(party: Party): Promise<Duty[]> {
 /** Runs, seats in audits and disputes that are open, the one that is due first on top. */
 export function Duties({ party, height }: { party: Party; height: number }) {
     const [duties, setDuties] = useState<Duty[]>([]);
+    const [error, setError] = useState("");
     const open = party.openRuns.length + party.openAudits.length + party.openDisputes.length;
     const key = open ? JSON.stringify([party.openRuns, party.openAudits, party.openDisputes, Math.floor(height / 3)]) : "";
     const [pace, setPace] = useState(NaN);
     useEffect(() => {
         let current = true;
         if (!key) setDuties([]);
-        else dutiesOf(party).then((list) => current && setDuties(list), () => undefined);
+        else
+            dutiesOf(party).then(
+                (list) => {
+                    if (!current) return;
+                    setDuties(list);
+                    setError("");
+                },
+                (e: Error) => current && setError(e.message),
+            );
         return () => {
             current = false;
         };
@@ -67,8 +80,10 @@ export function Duties({ party, height }: { party: Party; height: number }) {
     if (!open) return null;
     return (
         <Panel title="To do now" aside={`${open}`}>
+            <ErrorLine text={error && `What is due is not known, or old: ${error}`} />
+            {open > Math.min(duties.length, kDutiesMax) && duties.length > 0 && <p class="caption">The {count(Math.min(duties.length, kDutiesMax))} that are due first are shown.</p>}
             <Table label="To do now" head={[["what"], ["state"], ["due in block", "num"], ["left", "num"]]}>
-                {duties.map((one) => (
+                {duties.slice(0, kDutiesMax).map((one) => (
                     <tr key={one.key}>
                         <td>{one.what}</td>
                         <td><State of={one.state} /></td>

@@ -19,6 +19,8 @@ interface Found {
     hits: Hit[];
     tasks: number;
     older: boolean;
+    /** What the node refused to look for. */
+    failures: string[];
 }
 
 const kPage = 100; // tasks in one answer of the node
@@ -28,17 +30,22 @@ const kRootPages = 1; // the terms of each task are read
 const kStateBlocks = 100_000;
 const kStateBlocksAtOnce = 10_000;
 
-async function find<T>(method: string, params: Json[]): Promise<T | null> {
-    return node.call<T | null>(method, params).catch(() => null);
+/** The node's answer, or null and an entry in `failures`. */
+async function find<T>(method: string, params: Json[], failures: string[]): Promise<T | null> {
+    return node.call<T | null>(method, params).catch((error: Error) => {
+        failures.push(`${method}: ${error.message}`);
+        return null;
+    });
 }
 
-async function byNumber(n: number): Promise<Hit[]> {
+async function byNumber(n: number): Promise<Found> {
+    const failures: string[] = [];
     const [block, task, dispute, audit, reservation] = await Promise.all([
-        find<Block>("eth_getBlockByNumber", [hex(n), false]),
-        find<Task>("retrace_task", [hex(n)]),
-        find<DisputeAnswer>("retrace_dispute", [hex(n)]),
-        find<Audit>("retrace_audit", [hex(n)]),
-        find<ReservationAnswer>("retrace_explainReservation", [hex(n)]),
+        find<Block>("eth_getBlockByNumber", [hex(n), false], failures),
+        find<Task>("retrace_task", [hex(n)], failures),
+        find<DisputeAnswer>("retrace_dispute", [hex(n)], failures),
+        find<Audit>("retrace_audit", [hex(n)], failures),
+        find<ReservationAnswer>("retrace_explainReservation", [hex(n)], failures),
     ]);
     const out: Hit[] = [];
     if (task) out.push({ where: `#/task/${n}`, name: `task ${n}: ${tame(task.spec.name)}` });
@@ -46,7 +53,7 @@ async function byNumber(n: number): Promise<Hit[]> {
     if (dispute) out.push({ where: `#/dispute/${n}`, name: `dispute ${n}` });
     if (audit) out.push({ where: `#/audit/${n}`, name: `audit ${n}` });
     if (reservation) out.push({ where: `#/reservation/${n}`, name: `reservation ${n}` });
-    return out;
+    return { ...whole(out), failures };
 }
 
 /** States that solvers opened in the newest blocks: the model of a task is the last of them. */
@@ -70,24 +77,27 @@ async function byState(root: string): Promise<Hit[]> {
 const rootsOf = ({ spec }: Task) => [spec.programRoot, spec.initRoot, spec.initialStateRoot, spec.contractHash, ...spec.dataRoots];
 
 async function byHash(hash: string, pages: number): Promise<Found> {
-    const [tx, block] = await Promise.all([find<Tx>("eth_getTransactionByHash", [hash]), find<Block>("eth_getBlockByHash", [hash, false])]);
+    const failures: string[] = [];
+    const [tx, block] = await Promise.all([find<Tx>("eth_getTransactionByHash", [hash], failures), find<Block>("eth_getBlockByHash", [hash, false], failures)]);
     const out: Hit[] = [];
     if (block) out.push({ where: `#/block/${hash}`, name: `block ${num(block.number)}` });
     else if (tx) out.push({ where: `#/tx/${hash}`, name: "transaction" });
     if (out.length) return whole(out);
     const root = hash.toLowerCase();
     const states = await byState(root);
-    return states.length ? whole(states) : byTask(kRootPages * pages, async (one) => {
-        const task = await find<Task>("retrace_task", [one.id]);
+    if (states.length) return { ...whole(states), failures };
+    const found = await byTask(kRootPages * pages, async (one) => {
+        const task = await find<Task>("retrace_task", [one.id], failures);
         return task !== null && rootsOf(task).includes(root);
     });
+    return { ...found, failures };
 }
 
-const whole = (hits: Hit[]): Found => ({ hits, tasks: 0, older: false });
+const whole = (hits: Hit[]): Found => ({ hits, tasks: 0, older: false, failures: [] });
 
 /** Those of the newest tasks that fit. */
 async function byTask(pages: number, fits: (summary: TaskSummary) => boolean | Promise<boolean>): Promise<Found> {
-    const out: Found = { hits: [], tasks: 0, older: true };
+    const out: Found = { hits: [], tasks: 0, older: true, failures: [] };
     for (let read = 0, before: string | null = null; read < pages && out.older; read++) {
         const page: Page<TaskSummary> = await node.call("retrace_tasks", [{ limit: kPage, ...(before === null ? {} : { before }) }]);
         const fitting = await Promise.all(page.items.map(fits));
@@ -103,7 +113,7 @@ async function byTask(pages: number, fits: (summary: TaskSummary) => boolean | P
 async function search(text: string, pages: number): Promise<Found> {
     if (/^0x[0-9a-f]{40}$/i.test(text)) return whole([{ where: `#/account/${text}`, name: "account" }]);
     if (/^(0x)?[0-9a-f]{64}$/i.test(text)) return byHash(text.startsWith("0x") ? text : `0x${text}`, pages);
-    if (/^\d{1,15}$/.test(text)) return whole(await byNumber(Number(text)));
+    if (/^\d{1,15}$/.test(text)) return byNumber(Number(text));
     const kind = /^(task|block|dispute|audit|reservation)\s+(\d{1,15})$/i.exec(text);
     if (kind) return whole([{ where: `#/${kind[1]?.toLowerCase()}/${kind[2]}`, name: text }]);
     const wanted = text.toLowerCase();
@@ -119,11 +129,12 @@ export function SearchPage({ what }: { what: string }) {
     useEffect(() => {
         let current = true;
         setFound(undefined);
+        setError("");
         search(what.trim(), pages).then(
             (now) => {
                 if (!current) return;
                 const [only] = now.hits;
-                if (only && now.hits.length === 1 && pages === 1) location.replace(only.where);
+                if (only && now.hits.length === 1 && pages === 1 && now.failures.length === 0) location.replace(only.where);
                 setFound(now);
             },
             (e: Error) => current && setError(e.message),
@@ -137,8 +148,9 @@ export function SearchPage({ what }: { what: string }) {
             <h1>Search</h1>
             <Panel title={tame(what)}>
                 {error && <p class="error" role="alert">{tame(error, 200)}</p>}
+                {found && found.failures.length > 0 && <p class="error" role="alert">Not all was searched: {tame(found.failures.slice(0, 3).join("; "), 300)}</p>}
                 {!hits && !error && <p class="dim">Searching …</p>}
-                {hits?.length === 0 && (
+                {hits?.length === 0 && found?.failures.length === 0 && (
                     <p>
                         Nothing is called that. A task, a block, an audit or a dispute has a number; a block and a transaction have a hash; an account
                         has an address; programs, data and numeric contracts have roots, and so have states, models among them, if they were opened in

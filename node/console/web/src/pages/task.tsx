@@ -7,7 +7,7 @@ import { EventList } from "../events";
 import { big, bytes, count, figure, hex, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
 import { useTaskEvents } from "../kept";
-import { Address, BlockLink, Coins, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
+import { Address, BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
 import type { Bids, Dispute, Group, Page, Task, TaskExplanation } from "../records";
 import type { TaskEvent } from "../rpc";
 import { Send, useAccount } from "../actions";
@@ -137,6 +137,7 @@ export function TaskPage({ id }: { id: number }) {
     if (!known) return <p class="error">A task has a number.</p>;
     if (!task.data) return <Pending error={task.error} data={task.data} what={`task ${id}`} />;
     const { spec, task: record } = task.data;
+    const untold = [reason.error, disputes.error, group.error].filter(Boolean).join("; ");
     const list = events ?? [];
     const older = from > 0 && <p class="caption">This node keeps no blocks before <BlockLink of={from} />, so what happened earlier is not shown.</p>;
     const rounds = group.data?.group ? group.data : null;
@@ -147,6 +148,7 @@ export function TaskPage({ id }: { id: number }) {
             </h1>
             <Tiles rows={rounds ? tilesOfRounds(spec, rounds) : tilesOf(task.data)} />
             {reason.data && <Reason of={reason.data} />}
+            <ErrorLine text={untold && `Not all of this task is shown: ${untold}`} />
             <Requester id={id} task={task.data} />
             <Panel title="Segments">
                 {task.data.runs.length === 0 && <p class="dim">No solver was assigned yet; the bids below say why.</p>}
