@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { short, tame } from "./format";
 import { TxLink } from "./parts";
-import { dismiss, type Entry, keyOf, leftOver, onOutbox, send, show } from "./outbox";
+import { dismiss, type Entry, leftOver, onOutbox, send, show } from "./outbox";
 import { MayStillCome } from "./sent";
 import { type Account, type Call, connect, currentAccount, disconnect, type Found, onWallet, wallets } from "./wallet";
 
@@ -69,17 +69,15 @@ export function Send({ label, make, done, over, then }: {
     const [error, setError] = useState("");
     const [hash, setHash] = useState("");
     const [late, setLate] = useState(false);
-    const [key, setKey] = useState("");
-    useEffect(() => (key ? show(key) : undefined), [key]);
+    const [begun, setBegun] = useState("");
+    useEffect(() => (begun ? show(begun) : undefined), [begun]);
     const go = async (again = false) => {
         setError("");
         setHash("");
         setLate(false);
         try {
             setProgress("…");
-            const call = make();
-            setKey(keyOf(call));
-            const sent = await send(label, call, setProgress, again);
+            const sent = await send(label, make(), setProgress, setBegun, again);
             setHash(sent);
             then?.(sent);
         } catch (e) {
@@ -124,10 +122,10 @@ export function Outbox() {
     if (list.length === 0) return null;
     return (
         <div class="outbox" role="status">
-            {list.map(({ key, label, hash, outcome }) => (
-                <p key={key}>
+            {list.map(({ label, hash, outcome }) => (
+                <p key={hash}>
                     {label}: <TxLink of={hash} /> {outcome ? tame(outcome, 300) : "was sent; whether it is in a block is not known yet"}.{" "}
-                    <button type="button" class="quiet" onClick={() => dismiss(key)}>
+                    <button type="button" class="quiet" onClick={() => dismiss(hash)}>
                         {outcome ? "dismiss" : "forget it"}
                     </button>
                 </p>

@@ -5,10 +5,10 @@ import { MayStillCome, settled } from "./sent";
 import { type Call, currentAccount, submit } from "./wallet";
 
 export interface Entry {
-    /** What is not to be sent twice. */
+    hash: string;
+    /** Calls of one key are not to be made twice. */
     key: string;
     label: string;
-    hash: string;
     /** How it ended; empty while that is not known. */
     outcome: string;
 }
@@ -16,10 +16,11 @@ export interface Entry {
 const kStored = "retrace-sent";
 const kEntriesMax = 20;
 
+/** By hash. */
 const entries = new Map<string, Entry>();
 const listeners = new Set<() => void>();
-/** Keys whose outcome a button on the page shows. */
-const shown = new Map<string, number>();
+/** Hashes whose outcome a button on the page shows. */
+const shown = new Set<string>();
 
 function changed(): void {
     const open = [...entries.values()].filter(({ outcome }) => outcome === "").slice(-kEntriesMax);
@@ -32,7 +33,7 @@ const isEntry = (one: Partial<Entry> | null): one is Entry =>
 
 try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(kStored) ?? "[]");
-    for (const one of Array.isArray(stored) ? stored : []) if (isEntry(one)) entries.set(one.key, one);
+    for (const one of Array.isArray(stored) ? stored : []) if (isEntry(one)) entries.set(one.hash, one);
 } catch {
     // other content than this page's
 }
@@ -43,66 +44,68 @@ export function onOutbox(listener: () => void): () => void {
 }
 
 /** Those that no button on the page shows. */
-export const leftOver = (): Entry[] => [...entries.values()].filter(({ key }) => !shown.has(key));
+export const leftOver = (): Entry[] => [...entries.values()].filter(({ hash }) => !shown.has(hash));
 
-/** Forgets one that has ended. */
-export function dismiss(key: string): void {
-    entries.delete(key);
+/** Forgets one. */
+export function dismiss(hash: string): void {
+    entries.delete(hash);
     changed();
 }
 
-/** Says that a button shows what becomes of a call until the result is called. */
-export function show(key: string): () => void {
-    shown.set(key, (shown.get(key) ?? 0) + 1);
+/** Says that a button shows what becomes of a transaction until the result is called. */
+export function show(hash: string): () => void {
+    shown.add(hash);
     changed();
     return () => {
-        const left = (shown.get(key) ?? 1) - 1;
-        if (left > 0) shown.set(key, left);
-        else shown.delete(key);
+        shown.delete(hash);
         changed();
     };
 }
 
 /** Postings with other numbers, and stakes of other amounts, are the same call; those about another record are not. */
-export function keyOf(call: Call): string {
+function keyOf(call: Call): string {
     const names = call.value === undefined ? call.args.filter((one) => typeof one === "bigint").map(String) : [];
     return [currentAccount()?.address ?? "", call.contract, call.method, ...names].join(" ");
 }
 
-async function follow(entry: Entry, waits?: number): Promise<string> {
+/** Notes how one ended; a button that shows it leaves nothing to be told. */
+function ended(hash: string, outcome: string): void {
+    const entry = entries.get(hash);
+    if (entry && shown.has(hash)) entries.delete(hash);
+    else if (entry) entries.set(hash, { ...entry, outcome });
+    changed();
+}
+
+async function follow(sent: string, waits?: number): Promise<string> {
     try {
-        const hash = await settled(entry.hash, waits);
-        if (shown.has(entry.key)) entries.delete(entry.key);
-        else entries.set(entry.key, { ...entry, outcome: "is in a block" });
-        changed();
+        const hash = await settled(sent, waits);
+        ended(sent, "is in a block");
         return hash;
     } catch (error) {
-        if (!(error instanceof MayStillCome)) {
-            if (shown.has(entry.key)) entries.delete(entry.key);
-            else entries.set(entry.key, { ...entry, outcome: (error as Error).message });
-            changed();
-        }
+        if (!(error instanceof MayStillCome)) ended(sent, (error as Error).message);
         throw error;
     }
 }
 
-for (const restored of [...entries.values()]) follow(restored).catch(() => undefined);
+for (const restored of [...entries.keys()]) follow(restored).catch(() => undefined);
 
 /**
- * Sends a call and resolves to the hash under which it is in a block. If one of its key was sent whose outcome is not known, that
- * one is looked for instead, and MayStillCome is thrown as long as it is in no block; `again` sends a second one.
+ * Sends a call and resolves to the hash under which it is in a block; `begun` is told under which it was sent. If one of its key was
+ * sent whose outcome is not known, that one is looked for instead, and MayStillCome is thrown as long as it is in no block; `again`
+ * sends a second one.
  */
-export async function send(label: string, call: Call, tell: (progress: string) => void, again = false): Promise<string> {
+export async function send(label: string, call: Call, tell: (progress: string) => void, begun: (hash: string) => void, again = false): Promise<string> {
     const key = keyOf(call);
-    const earlier = entries.get(key);
-    if (earlier?.outcome === "" && !again) {
+    const earlier = [...entries.values()].find((one) => one.key === key && one.outcome === "");
+    if (earlier && !again) {
         tell("looking for the earlier transaction …");
-        return follow(earlier, 1);
+        begun(earlier.hash);
+        return follow(earlier.hash, 1);
     }
     const hash = await submit(call, tell);
-    const entry = { key, label, hash, outcome: "" };
-    entries.set(key, entry);
+    entries.set(hash, { hash, key, label, outcome: "" });
+    begun(hash);
     changed();
     tell("waiting for a block …");
-    return follow(entry);
+    return follow(hash);
 }

@@ -130,24 +130,25 @@ test("a call whose outcome is not known is not sent twice unless it is asked for
     const { leftOver, send } = await import("console/outbox");
     assert.deepEqual(leftOver().map(({ hash: of }) => of), [kTx(99)]);
     const stake = { contract: "IStaking", method: "deposit", args: [], value: 7n };
-    await assert.rejects(send("Stake", stake, quiet), (error) => error instanceof MayStillCome && error.message.includes(kTx(99)));
+    await assert.rejects(send("Stake", stake, quiet, quiet), (error) => error instanceof MayStillCome && error.message.includes(kTx(99)));
     assert.equal(wallet.sent.length, 0);
 
-    const first = send("Post the task", post(), quiet);
+    const first = send("Post the task", post(), quiet, quiet);
     await new Promise((resolve) => setTimeout(resolve, 100));
     const other = { ...post(), args: [encodable({ ...spec, name: "other" })], value: 6n };
-    await assert.rejects(send("Post the task", other, quiet), MayStillCome);
+    await assert.rejects(send("Post the task", other, quiet, quiet), MayStillCome);
     assert.equal(wallet.sent.length, 1);
-    const second = send("Post the task", other, quiet, true);
+    const second = send("Post the task", other, quiet, quiet, true);
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.equal(wallet.sent.length, 2);
+    assert.deepEqual(leftOver().map(({ hash: of }) => of), [99, 1, 2].map(kTx), "of both the outcome is waited for");
     answers.eth_getTransactionReceipt = (of) => (of === kTx(99) ? null : { status: "0x1" });
     assert.deepEqual(await Promise.all([first, second]), [kTx(1), kTx(2)]);
 
     // Its outcome is there for a button that comes later, and then the next call is a new one.
     answers.eth_getTransactionReceipt = { status: "0x1" };
-    assert.equal(await send("Stake", stake, quiet), kTx(99));
+    assert.equal(await send("Stake", stake, quiet, quiet), kTx(99));
     assert.equal(wallet.sent.length, 2);
-    await send("Stake", stake, quiet);
+    await send("Stake", stake, quiet, quiet);
     assert.equal(wallet.sent.length, 3);
 });
