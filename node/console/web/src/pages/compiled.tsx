@@ -26,8 +26,11 @@ function FolderField({ take }: { take: (files: File[]) => void }) {
     );
 }
 
-/** The chosen folder once it was read and hashed. `given` may refuse it by throwing a sentence. */
-function Chooser({ given }: { given: (task: CompiledTask) => void }) {
+/**
+ * The chosen folder once it was read and hashed; undefined before, so that nothing is posted of the one chosen earlier. `given` may
+ * refuse it by throwing a sentence.
+ */
+function Chooser({ given }: { given: (task: CompiledTask | undefined) => void }) {
     const [part, setPart] = useState<number>();
     const [error, setError] = useState("");
     const running = useRef<AbortController>();
@@ -38,6 +41,7 @@ function Chooser({ given }: { given: (task: CompiledTask) => void }) {
         running.current = controller;
         setError("");
         setPart(0);
+        given(undefined);
         const isCurrent = () => running.current === controller;
         readCompiled(files, controller.signal, (done) => isCurrent() && setPart(done))
             .then((task) => isCurrent() && given(task))
@@ -110,7 +114,7 @@ export function NewTask() {
     const [hash, setHash] = useState("");
     const [id, setId] = useState<number>();
     const [error, setError] = useState("");
-    const given = (next: CompiledTask) => {
+    const given = (next: CompiledTask | undefined) => {
         setId(undefined);
         setHash("");
         setTask(next);
