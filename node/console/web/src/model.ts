@@ -156,6 +156,7 @@ export async function fetchModel(
     const wanted = modelTensors(states);
     const parts = roomFor(wanted.map((i) => states[i] as StateTensor));
     const total = sum(parts.map(({ tensor }) => bytesOfTiles(tensor)));
+    tell(`the model has ${bytes(total)}`, 0);
     let done = 0;
     const failures: string[] = [];
     const fetchFrom = async (base: string, least: number) => {
