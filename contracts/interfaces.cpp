@@ -67,8 +67,8 @@ std::string record_name() {
         return "Places";
     else if constexpr (std::same_as<T, market::Place>)
         return "Place";
-    else if constexpr (std::same_as<T, market::TopUp>)
-        return "TopUp";
+    else if constexpr (std::same_as<T, market::NextAuction>)
+        return "NextAuction";
     else if constexpr (std::same_as<T, market::Reservation>)
         return "Reservation";
     else if constexpr (std::same_as<T, ValidatorInfo>)

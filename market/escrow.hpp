@@ -19,8 +19,8 @@ U256 challenge_bond(const Params& params, const TaskSpec& spec);
 
 /// Escrow that postTask must bring; nullopt on overflow (the ceiling is refused before that).
 struct Escrow {
-    U256 work;    ///< ceiling · n · r
-    U256 audits;  ///< audit fee · v · n · r
+    U256 work;    ///< highest ceiling · n · r
+    U256 audits;  ///< its audit fee · v · n · r
     U256 total() const { return work + audits; }
 };
 std::optional<Escrow> escrow_of(const TaskSpec& spec, const Params& params);
@@ -39,17 +39,8 @@ struct Conviction {
 };
 Conviction conviction(const U256& lock, const U256& audit_fee, const Params& params);
 
-/// What a requester has added to an open task: its price ceiling from the next auction on, and auctions that may follow
-/// ones without winners. SPEC 6.7
-struct TopUp {
-    U256 ceiling;  ///< Per segment.
-    std::uint32_t auctions = 0;
-    bool operator==(const TopUp&) const = default;
-    static auto tie(auto& t) { return std::tie(t.ceiling, t.auctions); }
-    static Names names() { return {"ceiling", "auctions"}; }
-};
-/// What a task that is posted by `spec`, and whose last auction began at state `first`, brings so that its ceiling may
-/// rise to `ceiling`, which is at least that of `spec`.
+/// What a task whose escrow covers the highest ceiling of `spec`, and whose last auction began at state `first`, brings so
+/// that its ceiling may rise to `ceiling`; nothing if that is covered. SPEC 6.7
 Escrow escrow_of_top_up(const TaskSpec& spec, const Params& params, std::uint64_t first, const U256& ceiling);
 
 /// Returns the escrow that another `replicas` of a task need when they run the segments from `first` on.

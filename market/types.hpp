@@ -17,14 +17,15 @@ inline constexpr std::size_t kNameMax = 64;
 inline constexpr std::size_t kEndpointMax = 256;
 inline constexpr std::uint8_t kAuditorsMax = 5;
 inline constexpr std::uint8_t kReplicasMax = 5;
-inline constexpr std::size_t kBiddersMax = 64;  ///< Bidders of one auction.
+inline constexpr std::uint8_t kAuctionsMax = 64;  ///< Of a task, at most; the chain's `rounds` may be less.
+inline constexpr std::size_t kBiddersMax = 64;    ///< Bidders of one auction.
 inline constexpr std::size_t kVerifiersMax = 1024;
 inline constexpr std::size_t kCandidatesMax = 48;  ///< Parties that wait for a place among the verifiers.
 inline constexpr std::size_t kSolversMax = 1024;
 /// Limit for one party: on its bids and runs together, and on its audit seats and the disputes that it opened together.
 inline constexpr std::size_t kOpenItemsMax = 256;
 
-/// The terms of a task: they determine its result and its price. Immutable once posted.
+/// The terms of a task: they determine its result and its price. Once posted only `price_ceiling` changes, between auctions.
 struct TaskSpec {
     std::string name;
     Hash32 program_root;
@@ -47,20 +48,24 @@ struct TaskSpec {
     std::uint64_t step_cost = 0;          ///< Multiply-adds of a step, by the program's cost rules; 0: unknown.
     bool allow_unaudited = false;  ///< Audits for which no auditors can be drawn count as not drawn (contracts 14.12).
     bool spot = false;             ///< Its solver may give it back at a checkpoint (contracts 13.12).
+    U256 last_ceiling;  ///< Of a segment, after `auctions` - 1 auctions without winners (14.1); 0: as the first.
+    std::uint8_t auctions = 1;  ///< How many may follow one another without winners, the first one included.
 
     bool operator==(const TaskSpec&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.name, s.program_root, s.program_bytes, s.init_root, s.initial_state_root, s.data_roots,
                         s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
                         s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks,
-                        s.step_cost, s.allow_unaudited, s.spot);
+                        s.step_cost, s.allow_unaudited, s.spot, s.last_ceiling, s.auctions);
     }
     static Names names() {
         return {"name",     "programRoot",    "programBytes",  "initRoot",         "initialStateRoot", "dataRoots",
                 "steps",    "interval",       "seed",          "contractHash",     "priceCeiling",     "auditBp",
                 "auditors", "replicas",       "hardwareClass", "checkpointBlocks", "replayBlocks",     "finishBlocks",
-                "stepCost", "allowUnaudited", "spot"};
+                "stepCost", "allowUnaudited", "spot",          "lastCeiling",      "auctions"};
     }
+    /// The ceiling of a segment that the escrow and the stakes have to allow for.
+    const U256& highest_ceiling() const noexcept { return std::max(price_ceiling, last_ceiling); }
     /// n = ceil(T / C)
     std::uint64_t segments() const noexcept { return interval == 0 ? 0 : (steps + interval - 1) / interval; }
     std::uint64_t first_step(std::uint64_t segment) const noexcept { return segment * interval; }

@@ -45,6 +45,8 @@ constexpr Words kWords[] = {
      "members, rounds, inner steps, windows or limits of the group are out of range, or do not fit together"},
     {bad_leaves, "bad_leaves", "the shown tensor roots do not decode, or have more than 40 KiB"},
     {price_under_ceiling, "price_under_ceiling", "a price ceiling only rises"},
+    {auctions_out_of_range, "auctions_out_of_range",
+     "a task has at least one auction, at least two if its ceiling rises, and at most as many as the chain allows"},
     {unknown_task, "unknown_task", "there is no such task"},
     {wrong_task_state, "wrong_task_state", "the task is in another state"},
     {not_requester, "not_requester", "only the requester may do this"},

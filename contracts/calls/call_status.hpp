@@ -41,6 +41,7 @@ enum class CallStatus : std::uint16_t {
     group_terms_out_of_range = 133,
     bad_leaves = 134,
     price_under_ceiling = 135,
+    auctions_out_of_range = 136,
 
     unknown_task = 201,
     wrong_task_state = 202,

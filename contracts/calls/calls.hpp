@@ -271,8 +271,8 @@ struct RaiseReplicas {
     std::uint8_t replicas = 0;
 };
 
-/// The requester of an open task raises its price ceiling from the next auction on, and lets up to `auctions` more follow
-/// ones without winners. msg.value is market::escrow_of_top_up; more lengthens the time of a place that pays rent, and
+/// The requester of an open task raises the ceiling that its next auctions have at least, and lets up to `auctions` more
+/// follow ones without winners. msg.value is market::escrow_of_top_up; more lengthens the time of a place that pays rent, and
 /// otherwise returns at once.
 struct TopUpTask {
     static constexpr Contract kContract = Contract::market;

@@ -40,11 +40,19 @@ std::uint64_t extra_gas(const Call&) {
     return 0;
 }
 inline std::uint64_t extra_gas(const RegisterSolver&) { return 4 * kGasScheduledItem; }  // A benchmark run's phases.
-/// Its auction, its delivery.
-inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + 2 * kGasScheduledItem; }
-inline std::uint64_t extra_gas(const Reserve&) { return kGasPost; }
+/// The ends of the auctions that may follow the first one; terms with more than a task may have are refused.
+inline std::uint64_t following_auctions_gas(const TaskSpec& spec) {
+    const std::uint64_t auctions = std::min(spec.auctions, market::kAuctionsMax);
+    return auctions == 0 ? 0 : (auctions - 1) * kGasScheduledItem;
+}
+/// Its auctions, its delivery.
+inline std::uint64_t extra_gas(const PostTask& call) {
+    return kGasPost + 2 * kGasScheduledItem + following_auctions_gas(call.spec);
+}
+/// Also for the task's later auctions, whose number the call that begins it does not show.
+inline std::uint64_t extra_gas(const Reserve& call) { return kGasPost + following_auctions_gas(call.spec); }
 inline std::uint64_t extra_gas(const AcceptReservation&) { return kGasScheduledItem; }  // Its end without a task.
-/// As PostTask, with the acceptance, and the auction that follows if the solver breaks its word.
+/// As PostTask of one auction, with the acceptance, and the auction that follows if the solver breaks its word.
 inline std::uint64_t extra_gas(const BeginReserved&) { return kGasPost + 4 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasScheduledItem; }  // Its auction.
 /// These two do immediately the work of scheduled items, however many records it closes: the end of an auction, and of
@@ -53,8 +61,7 @@ inline std::uint64_t extra_gas(const CancelTask&) { return kGasScheduledItem; }
 inline std::uint64_t extra_gas(const AcceptModel&) { return 2 * kGasScheduledItem; }
 /// The end of each auction; a call with more than a task may have is refused.
 inline std::uint64_t extra_gas(const TopUpTask& call) {
-    constexpr std::uint32_t kMost = 64;  // market 1.4
-    return kGasScheduledItem * std::min(call.auctions, kMost);
+    return kGasScheduledItem * std::min<std::uint32_t>(call.auctions, market::kAuctionsMax);
 }
 inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasScheduledItem; }  // Continuation or end.
 inline std::uint64_t extra_gas(const RevealBid&) { return kGasScheduledItem; }            // The winner's acceptance.
@@ -94,8 +101,10 @@ inline std::uint64_t extra_gas(const PlayMove& call) {
     return kGasMove + (may_decide ? kGasScheduledItem : 0);
 }
 
-/// Its auction, its delivery, and the clock of its rounds while nobody sends a message.
-inline std::uint64_t extra_gas(const PostGroup&) { return kGasPost + 4 * kGasScheduledItem; }
+/// Its auctions, its delivery, and the clock of its rounds while nobody sends a message.
+inline std::uint64_t extra_gas(const PostGroup& call) {
+    return kGasPost + 4 * kGasScheduledItem + following_auctions_gas(call.spec);
+}
 /// As a checkpoint's, and the clock of the round.
 inline std::uint64_t extra_gas(const CommitRound&) { return (kCheckpointItems + 1) * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const CommitHoldings&) { return kGasOpening; }

@@ -17,8 +17,8 @@ struct PlacePaid {
     Address party;
     U256 amount;
 };
-/// A requester added `amount` to the escrow of its open task: the ceiling counts from the next auction on, and `auctions`
-/// more may follow ones without winners, those of earlier calls included.
+/// A requester added `amount` to the escrow of its open task: from the next one on its auctions have at least this ceiling,
+/// and `auctions` may follow ones without winners, those of its terms and of earlier calls included.
 struct TaskToppedUp {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "TaskToppedUp";

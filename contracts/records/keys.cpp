@@ -67,7 +67,7 @@ Key begun_deadline(std::uint64_t task, std::uint32_t run) { return std::move(mar
 Key started_from(std::uint64_t task, std::uint32_t run) { return std::move(market('O').number(task).number(run)); }
 Key resumes_from(std::uint64_t task) { return std::move(market('R').number(task)); }
 Key raise_from(std::uint64_t task) { return std::move(market('J').number(task)); }
-Key top_up(std::uint64_t task) { return std::move(market('T').number(task)); }
+Key auctions(std::uint64_t task) { return std::move(market('T').number(task)); }
 Key given_back(std::uint64_t task, std::uint32_t run) { return std::move(market('G').number(task).number(run)); }
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 

@@ -39,9 +39,9 @@ std::optional<market::Place> read(const ReadPlace& call, const StateView& view) 
     if (!views::task(view, call.task)) return std::nullopt;
     return views::place(view, call.task).value_or(market::Place{});
 }
-std::optional<market::TopUp> read(const ReadTopUp& call, const StateView& view) {
+std::optional<market::NextAuction> read(const ReadNextAuction& call, const StateView& view) {
     if (!views::task(view, call.task)) return std::nullopt;
-    return views::top_up(view, call.task).value_or(market::TopUp{});
+    return views::next_auction(view, call.task).value_or(market::NextAuction{});
 }
 auto read(const ReadReservation& call, const StateView& view) { return views::reservation(view, call.reservation); }
 auto read(const ReadReservedSpec& call, const StateView& view) { return views::reserved_spec(view, call.reservation); }

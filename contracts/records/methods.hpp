@@ -7,6 +7,7 @@
 
 #include "contracts/calls/call_status.hpp"
 #include "contracts/calls/calls.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_methods.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
@@ -107,11 +108,12 @@ struct ReadPlace {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
-/// What the requester of an open task has added to it (12.10); zeros: nothing.
-struct ReadTopUp {
+/// The ceiling of the auction that would follow (12.12.7), and how many may follow ones without winners; zeros when the
+/// task has ended.
+struct ReadNextAuction {
     static constexpr Contract kContract = Contract::market;
-    static constexpr std::string_view kName = "topUpOf";
-    using Answer = market::TopUp;
+    static constexpr std::string_view kName = "nextAuctionOf";
+    using Answer = market::NextAuction;
     static Names names() { return {"task"}; }
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
@@ -260,8 +262,8 @@ using AnyRead =
                  ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
                  ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
                  ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
-                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp, ReadReservation, ReadReservedSpec,
-                 ReadRollbacks, ReadMemberAttempts, ReadAdmitted, ReadConsent>;
+                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadNextAuction, ReadReservation,
+                 ReadReservedSpec, ReadRollbacks, ReadMemberAttempts, ReadAdmitted, ReadConsent>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

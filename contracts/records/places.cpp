@@ -42,10 +42,6 @@ bool views::is_rent_over(const ledger::StateView& view, const market::Task& task
     return held && U256(height - task.posted_height) > market::paid_blocks(*held);
 }
 
-std::optional<market::TopUp> views::top_up(const ledger::StateView& view, std::uint64_t task) {
-    return load<market::TopUp>(view, keys::top_up(task));
-}
-
 std::optional<U256> views::bid_place_fee(const ledger::StateView& view, const market::Params& params,
                                          const market::Task& task, std::size_t more) {
     const std::size_t most = is_group(view, task.id) ? market::kGroupBiddersMax : market::kBiddersMax;

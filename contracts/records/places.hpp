@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The list of open tasks, in pages, what each place in it costs, and what was added to a task. SPEC 12.1.18, 12.8, 12.10.
+// The list of open tasks, in pages, and what each place in it costs. SPEC 12.1.18, 12.8.
 #pragma once
 
 #include <optional>
 
 #include "contracts/records/store.hpp"
-#include "market/escrow.hpp"
 #include "market/places.hpp"
 
 namespace retrace::contracts {
@@ -15,8 +14,7 @@ using ledger::U256;
 namespace keys {
 /// Page 0 is active_tasks(). Each page is ascending and has at most market::kRecordListMax ids.
 Key open_tasks_page(std::uint64_t page);
-Key place(std::uint64_t task);   ///< Only of a task that pays rent.
-Key top_up(std::uint64_t task);  ///< Until the task ends.
+Key place(std::uint64_t task);  ///< Only of a task that pays rent.
 }  // namespace keys
 
 namespace views {
@@ -32,8 +30,6 @@ std::optional<U256> bid_place_fee(const ledger::StateView& view, const market::P
 /// is free. `group` is given for a group.
 std::optional<U256> rent_deposit(const ledger::StateView& view, const market::Params& params,
                                  const market::TaskSpec& spec, const market::GroupSpec* group, std::uint64_t more = 0);
-/// What the requester of an open task has added to it; nullopt: nothing.
-std::optional<market::TopUp> top_up(const ledger::StateView& view, std::uint64_t task);
 }  // namespace views
 
 /// Adds a task to the first page that has room; there is one (12.1.18, asserted).

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_positions.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
@@ -137,6 +138,8 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.seed = task.seed;
     spec.contract_hash = kernels::contract_hash();
     spec.price_ceiling = task.price_ceiling;
+    spec.last_ceiling = task.last_ceiling;
+    spec.auctions = task.auctions;
     spec.audit_bp = task.audit_bp;
     spec.auditors = task.auditors;
     spec.hardware_class = task.hardware_class;
@@ -247,15 +250,6 @@ std::string upload_failure(ChainReader& chain, std::uint64_t task, const std::st
            "): " + now->why + (now->remedy.empty() ? "" : "; " + now->remedy);
 }
 
-/// Sends a call for auctions that follow ones without winners; nullopt: the chain allows none.
-std::optional<Result<Hash32>> ask_for_auctions(Submitter& submitter, const PostedTask& posted,
-                                               const market::Params& params, std::uint32_t wanted) {
-    const auto more = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, params.rounds - 1));
-    if (more == 0) return std::nullopt;
-    return submitter.send("ask for auctions of task " + std::to_string(posted.id),
-                          contracts::TopUpTask{posted.id, posted.spec.price_ceiling, more});
-}
-
 }  // namespace
 
 Result<std::uint64_t> admit_members(Submitter& submitter, std::uint64_t task,
@@ -273,8 +267,7 @@ Result<std::uint64_t> admit_members(Submitter& submitter, std::uint64_t task,
 }
 
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
-                             const Progress& progress, std::uint32_t more_auctions,
-                             const std::vector<ledger::Address>& admitted) {
+                             const Progress& progress, const std::vector<ledger::Address>& admitted) {
     PostedTask out;
     RpcClient& client = chain.client();
     RETRACE_TRY(spec, spec_of(task, store));
@@ -306,14 +299,8 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     if (const auto done = admit_members(submitter, out.id, admitted); !done)
         return error("task " + std::to_string(out.id) + " is posted, but " + done.error().message +
                      "; go on with `retrace task admit` and `retrace task upload`");
-    // The call is waited for after the upload, for which an auction leaves little time.
-    const auto asked = task.group ? std::nullopt : ask_for_auctions(submitter, out, *params, more_auctions);
     if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded)
         return error(upload_failure(chain, out.id, uploaded.error().message));
-    if (asked) {
-        const auto done = *asked ? submitter.wait(**asked) : Result<TxOutcome>(error(asked->error().message));
-        if (!done) out.one_auction = done.error().message;
-    }
     return out;
 }
 
@@ -361,6 +348,8 @@ std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint6
     TaskStatus out;
     out.task = *task;
     out.spec = *spec;
+    out.auctions = views::auctions_or_one(state, id, *spec);
+    out.next_auction = views::next_auction(state, id);
     for (std::uint32_t i = 0; i < task->runs; ++i) {
         auto run = views::run(state, id, i);
         if (!run) break;  // Otherwise a node could claim any number of runs, and each would be requested.

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "market/price_curve.hpp"
 #include "node/agents/chain_reader.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
@@ -17,8 +18,6 @@ struct PostedTask {
     std::uint64_t id = 0;
     market::TaskSpec spec;
     ledger::U256 escrow;
-    std::string
-        one_auction;  ///< Why no auction follows one without winners although it was asked for; empty: one does.
 };
 
 /// Builds the task's terms: checks its files and computes their roots. Stores the programs and data in `store`.
@@ -42,12 +41,11 @@ Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader
 
 /// Posts the task, unless its segments would wait for auditors, and uploads programs and data to the node, which serves
 /// them until settlement. An error after the posting names the task id and says why the task has ended, or that
-/// `upload_task` resumes the upload. `more_auctions`: that may follow ones without winners, as many as the chain allows;
-/// a group has one.
+/// `upload_task` resumes the upload.
 /// `admitted`: accounts, ascending, that may take part in a private group; more are admitted later by `admit_members`.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
                              const std::function<void(const ArtifactClient::Progress&)>& progress,
-                             std::uint32_t more_auctions = 0, const std::vector<ledger::Address>& admitted = {});
+                             const std::vector<ledger::Address>& admitted = {});
 /// Admits the accounts, ascending, to a private group, in as many calls as it takes; returns the height of the last one.
 Result<std::uint64_t> admit_members(Submitter& submitter, std::uint64_t task,
                                     const std::vector<ledger::Address>& accounts);
@@ -62,7 +60,9 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, ChainReader& chain, st
 struct TaskStatus {
     market::Task task;
     market::TaskSpec spec;
-    std::vector<market::Run> runs;         ///< All runs so far.
+    market::Auctions auctions;                        ///< Those so far, and those that may follow.
+    std::optional<market::NextAuction> next_auction;  ///< None when the task has ended.
+    std::vector<market::Run> runs;                    ///< All runs so far.
     std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run; of a group in all.
     std::uint64_t verified = 0, paid = 0;  ///< Segments.
     /// Set for a training in rounds.

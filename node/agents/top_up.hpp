@@ -8,8 +8,8 @@
 namespace retrace::node {
 
 struct ToppedUp {
-    ledger::U256 ceiling;        ///< Of a segment, from the task's next auction on.
-    std::uint32_t auctions = 0;  ///< That may follow ones without winners, those asked for before included.
+    ledger::U256 ceiling;        ///< That the task's next auctions have at least, for a segment.
+    std::uint32_t auctions = 0;  ///< That may follow ones without winners, those of its terms included.
     ledger::U256 amount;         ///< What was put into escrow.
 };
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "contracts/lifecycle/isolate.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
-#include "contracts/records/places.hpp"
 #include "contracts/rules/groups/rules.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "node/agents/group_views.hpp"
@@ -64,7 +64,7 @@ solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec,
 }
 
 const Immutable::Terms* Immutable::find(const ledger::StateView& view, std::uint64_t task) {
-    const bool rises = views::top_up(view, task).has_value();
+    const bool rises = views::auctions(view, task).has_value();
     if (const auto found = tasks_.find(task); found != tasks_.end() && !rises) return &found->second;
     if (auto found = before_.extract(task); found && !rises) return &tasks_.insert(std::move(found)).position->second;
     // Both are read before either is used, because read-ahead shows an empty value at first.

@@ -17,6 +17,7 @@
 #include "node/agents/promise_check.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
+#include "node/cmd/auction_flags.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/explain/reservation_reason.hpp"
 #include "node/platform/units.hpp"
@@ -34,6 +35,7 @@ constexpr std::uint64_t kNewest = 1'000;
 
 struct ReservationFlags {
     SignerOptions signer;
+    AuctionFlags auctions;  ///< That follow if the solver breaks its word.
     std::uint64_t id = 0, from = 0, until = 0, before = UINT64_MAX;
     std::string file, solver, price, deposit, data_dir;
     std::string device = "auto";
@@ -188,11 +190,13 @@ int offer(const Program& program, const ReservationFlags& flags) {
     const auto solver = ledger::parse_address(flags.solver);
     if (!price || !deposit || !solver)
         throw CLI::ValidationError("--price and --deposit are coins, like 0.5, and --solver is an address");
-    const auto task = load_task_file(flags.file);
+    auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
     if (task->group) return fail(program, "a training in rounds cannot be reserved");
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
+    if (const auto set = flags.auctions.apply(*task, &(*session)->at->chain); !set)
+        return fail(program, set.error().message);
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
     const auto spec = spec_of(*task, **store);
@@ -225,16 +229,19 @@ int accept(const Program& program, const ReservationFlags& flags) {
 }
 
 /// Coins that the task brings when it begins.
-Result<ledger::U256> value_of(ChainReader& chain, const market::TaskSpec& spec) {
+Result<ledger::U256> value_of(ChainReader& chain, std::uint64_t id) {
     RETRACE_TRY(state, chain.newest());
+    std::optional<market::TaskSpec> spec;
     std::optional<ledger::U256> value;
     state.read([&] {
+        spec = views::reserved_spec(state, id);
         const auto params = views::params(state);
-        const auto escrow = params ? market::escrow_of(spec, *params) : std::nullopt;
-        const auto rent = params ? views::rent_deposit(state, *params, spec, nullptr, kTasksAhead) : std::nullopt;
+        const auto escrow = spec && params ? market::escrow_of(*spec, *params) : std::nullopt;
+        const auto rent = escrow ? views::rent_deposit(state, *params, *spec, nullptr, kTasksAhead) : std::nullopt;
         value = escrow && rent ? std::optional(escrow->total() + *rent) : std::nullopt;
     });
     if (state.failure()) return error(state.failure()->message);
+    if (!spec) return error("reservation " + std::to_string(id) + " is not known, has begun or is over");
     if (!value) return error("the chain has as many open tasks as it may have; begin when some of them have ended");
     return *value;
 }
@@ -249,7 +256,7 @@ int begin(const Program& program, const ReservationFlags& flags) {
     const auto spec = spec_of(*task, **store);
     if (!spec) return fail(program, spec.error().message);
     ChainReader& chain = (*session)->at->chain;
-    const auto value = value_of(chain, *spec);
+    const auto value = value_of(chain, flags.id);
     if (!value) return fail(program, value.error().message);
     const auto sent = (*session)->submitter.execute("begin reservation " + std::to_string(flags.id),
                                                     contracts::BeginReserved{flags.id}, *value);
@@ -288,6 +295,7 @@ void add_reservation(CLI::App& app, Program& program) {
             command.add_option("--deposit", flags.deposit, "Coins that the solver has if the task does not begin")
                 ->required();
             command.add_option("--data-dir", flags.data_dir, "Default: ~/.retrace/requester");
+            flags.auctions.add_to(command);
             flags.signer.add_to(command);
         });
     add(*parent, program, "withdraw", "Take back an offer that is not accepted; its deposit returns", withdraw,

@@ -180,8 +180,8 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
               << mebibytes(plan.offload_bytes) << " MiB beside the data\n"
               << on_device(plan) << "price        at most " << describe_coins(price.escrow.work) << " for "
               << price.segments << " segments and " << describe_coins(price.escrow.audits)
-              << " set aside for audits\naudits       " << chances_of(price) << "\n             "
-              << auditors_of(task, price) << '\n'
+              << " set aside for audits\nauctions     " << auctions_of(price) << "\naudits       " << chances_of(price)
+              << "\n             " << auditors_of(task, price) << '\n'
               << "evidence     a dispute ends with at most " << plan.evidence_bytes / 1024
               << " KiB of tiles and proofs\n"
               << std::flush;
@@ -216,13 +216,14 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
                      {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
                      {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
                      {"paid_unaudited", task.allow_unaudited},
+                     {"auctions", json_of_auctions(price)},
                      {"evidence_bytes", plan.evidence_bytes}};
     add_old_keys(out);
     return out;
 }
 
 int show(const Program& program, const TaskPlanFlags& flags) {
-    const auto task = load_task_file(flags.folder);
+    auto task = load_task_file(flags.folder);
     if (!task) return fail(program, task.error().message);
     if (task->group) return plan_rounds(program, *task, flags);
     const auto step = read_program(task->program);
@@ -231,7 +232,7 @@ int show(const Program& program, const TaskPlanFlags& flags) {
     kernels::Executor executor(*step, pool);
     const auto plan = make_plan(*task, *step, executor, pool);
     if (!plan) return fail(program, plan.error().message);
-    const auto price = price_of(*task, flags.chain);
+    const auto price = price_of(*task, flags);
     if (!price) return fail(program, price.error().message);
     // Printed before a step runs: if the kernel kills the process for its memory, the plan is already shown.
     if (!program.json) say(*task, *plan, *price);
@@ -259,6 +260,7 @@ void add_task_plan(CLI::App& parent, Program& program) {
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_option("--link-mbit", flags->link_mbit, "Rounds: speed of a member's link, in Mbit/s (100)")
         ->check(CLI::PositiveNumber);
+    flags->auctions.add_to(*command);
     flags->chain.add_to(*command);
     command->get_option("--node")->description("Take fees and odds from this chain, not from a new one");
     add_json(*command, program);

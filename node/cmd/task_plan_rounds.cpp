@@ -151,6 +151,7 @@ json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& 
                      {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
                      {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
                      {"paid_unaudited", task.allow_unaudited},
+                     {"auctions", json_of_auctions(price)},
                      {"on_fraud", terms.rollbacks == 0 ? "keep" : "rollback"},
                      {"rollbacks", terms.rollbacks},
                      {"ahead", terms.ahead},
@@ -202,7 +203,8 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
               << (price.stake ? "a member locks " + describe_coins_needed(*price.stake)
                               : "no stake is enough: nothing is audited")
               << "\nprice        at most " << describe_coins(price.escrow.work) << " for " << price.segments
-              << " segments of each member and " << describe_coins(price.escrow.audits) << " set aside for audits\n"
+              << " segments of each member and " << describe_coins(price.escrow.audits)
+              << " set aside for audits\nauctions     " << auctions_of(price) << '\n'
               << "audits       about " << static_cast<double>(price.audit_cost_bp) / 100
               << " % of the price are expected; " << chances_of(price) << "\n             " << auditors_of(task, price)
               << '\n'
@@ -211,11 +213,11 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
 
 }  // namespace
 
-int plan_rounds(const Program& program, const TaskFile& task, const TaskPlanFlags& flags) {
+int plan_rounds(const Program& program, TaskFile& task, const TaskPlanFlags& flags) {
     const auto file = read_plan(*task.group);
     if (!file) return fail(program, file.error().message);
     if (const auto terms = group_spec_of(*task.group, *file); !terms) return fail(program, terms.error().message);
-    const auto price = price_of(task, flags.chain);
+    const auto price = price_of(task, flags);
     if (!price) return fail(program, price.error().message);
     const auto plan = make_rounds_plan(task, *file);
     if (!plan) return fail(program, plan.error().message);

@@ -43,6 +43,13 @@ json::object to_json(const TaskStatus& status) {
             {"state", std::string(market::slug(status.task.state))},
             {"requester", ledger::to_checksum(status.task.requester)},
             {"segments", status.spec.segments()},
+            {"price_ceiling", status.spec.price_ceiling.to_decimal()},
+            {"last_ceiling", std::max(status.auctions.first, status.spec.last_ceiling).to_decimal()},
+            {"auctions", status.spec.auctions},
+            {"auctions_failed", status.auctions.failed},
+            {"auctions_left", status.auctions.left},
+            {"next_ceiling",
+             status.next_auction ? json::value(status.next_auction->ceiling.to_decimal()) : json::value(nullptr)},
             {"committed", status.committed},
             {"verified", status.verified},
             {"paid", status.paid},
@@ -50,6 +57,21 @@ json::object to_json(const TaskStatus& status) {
             {"audit_budget", status.task.audit_budget.to_decimal()},
             {"program_root", to_0x(view(status.spec.program_root))},
             {"runs", std::move(runs)}};
+}
+
+/// What a segment costs at most, now and later; nothing once the task has ended.
+std::string auctions_line(const TaskStatus& status) {
+    if (!status.next_auction) return {};
+    const std::uint32_t left = status.next_auction->auctions;
+    std::string out = "at most " + describe_coins(status.spec.price_ceiling) + " a segment";
+    if (left != 0)
+        out +=
+            "; " + std::to_string(left) + (left == 1 ? " auction" : " auctions") + " may follow ones without winners";
+    if (status.next_auction->ceiling != status.spec.price_ceiling)
+        out += ", the next for at most " + describe_coins(status.next_auction->ceiling);
+    if (left != 0 && status.spec.last_ceiling > status.next_auction->ceiling)
+        out += ", the last for at most " + describe_coins(status.spec.last_ceiling);
+    return out + "\n";
 }
 
 /// The numbers of the newest tasks, of one requester or of all, ascending.
@@ -115,7 +137,8 @@ int show(const Program& program, const ChainOptions& options, std::uint64_t id) 
               << ": " << why->why << "\n"
               << (why->remedy.empty() ? "" : "remedy: " + why->remedy + "\n") << "segments " << status->spec.segments()
               << ": committed " << status->committed << ", verified " << status->verified << ", paid " << status->paid
-              << "\nescrow " << describe_coins(status->task.escrow) << ", for audits "
+              << '\n'
+              << auctions_line(*status) << "escrow " << describe_coins(status->task.escrow) << ", for audits "
               << describe_coins(status->task.audit_budget) << '\n';
     if (status->waiting) {
         std::cout << "segment " << status->waiting->segment << " of run " << status->waiting->run

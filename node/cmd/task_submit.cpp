@@ -9,9 +9,9 @@
 #include <iostream>
 
 #include "ledger/crypto/eip55.hpp"
-#include "market/price_curve.hpp"
 #include "node/agents/explained_task.hpp"
 #include "node/agents/worker_processes.hpp"
+#include "node/cmd/auction_flags.hpp"
 #include "node/cmd/task_follow.hpp"
 #include "node/cmd/task_follow_model.hpp"
 #include "node/platform/units.hpp"
@@ -24,14 +24,14 @@ namespace fs = std::filesystem;
 
 struct TaskSubmitFlags {
     SignerOptions signer;
-    std::string data_dir, file, raise_to, budget;
+    AuctionFlags auctions;
+    std::string data_dir, file, budget;
     std::uint64_t task = 0;
     std::vector<std::string> admit;
     bool wait = false, allow_unaudited = false;
-    std::uint32_t auctions = 3;  ///< Of one posting, as long as they have no winners.
-    std::uint32_t again = 0;     ///< How often it is posted again if too few solvers bid.
-    std::uint32_t repeat = 1;    ///< How many models are wanted, one after another.
-    std::string model;           ///< Where `follow` keeps the newest model; empty: nowhere.
+    std::uint32_t again = 0;   ///< How often it is posted again if too few solvers bid.
+    std::uint32_t repeat = 1;  ///< How many models are wanted, one after another.
+    std::string model;         ///< Where `follow` keeps the newest model; empty: nowhere.
 };
 
 /// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
@@ -79,14 +79,14 @@ int print(const Program& program, const json::object& out, std::uint64_t task) {
     return kDone;
 }
 
-/// The ceiling of a segment in the last posting: that of the task, or --raise-to.
-Result<ledger::U256> last_ceiling(const TaskFile& task, const std::string& raise_to) {
-    const auto last = raise_to.empty() ? task.price_ceiling : parse_coins(raise_to);
-    if (!last || last->limbs()[2] != 0 || last->limbs()[3] != 0)
-        return error("--raise-to and price_ceiling must be coins for a segment, like 0.5, below 2^128 wei");
-    if (*last < task.price_ceiling)
-        return error("--raise-to is below the task's price_ceiling of " + describe_coins(task.price_ceiling));
-    return *last;
+/// What a posting says of its auctions.
+std::string auctions_text(const market::TaskSpec& spec) {
+    if (spec.auctions == 1) return {};
+    std::string out = ", in up to " + std::to_string(spec.auctions) + " auctions";
+    if (spec.last_ceiling > spec.price_ceiling)
+        out += " whose ceiling rises from " + describe_coins(spec.price_ceiling) + " to " +
+               describe_coins(spec.last_ceiling) + " a segment";
+    return out;
 }
 
 /// A task that was posted, and what the command says of it.
@@ -111,23 +111,22 @@ Result<Posted> post_once(const TaskSubmitFlags& flags, const TaskFile& task, con
                               describe_coins(left) + " left"};
     }
     RETRACE_TRY(admitted, parse_accounts(flags.admit));
-    RETRACE_TRY(posted, post_task(task, *store, session.submitter, session.at->chain, show_transfer, flags.auctions - 1,
-                                  admitted));
+    RETRACE_TRY(posted, post_task(task, *store, session.submitter, session.at->chain, show_transfer, admitted));
     note_folder(flags, session.chain_id, posted.id);
-    std::cerr << "task " << posted.id << " posted, " << describe_coins(posted.escrow) << " in escrow" << std::endl;
-    if (!posted.one_auction.empty())
-        std::cerr << "warning: it has one auction only (" << posted.one_auction << "); `retrace task top-up "
-                  << posted.id << "` asks for more" << std::endl;
-    Posted out{posted.id, posted.escrow, {{"task", posted.id}, {"escrow", posted.escrow.to_decimal()}}, {}};
+    std::cerr << "task " << posted.id << " posted, " << describe_coins(posted.escrow) << " in escrow"
+              << auctions_text(posted.spec) << std::endl;
+    Posted out{posted.id,
+               posted.escrow,
+               {{"task", posted.id}, {"escrow", posted.escrow.to_decimal()}, {"auctions", posted.spec.auctions}},
+               {}};
     session.at->add_proven(out.out);
     return out;
 }
 
-/// Posts a task, again with --again, until its model is ready; without --wait it only posts.
+/// Posts a task, again with --again, until its model is ready; without --wait it only posts. It is posted again at the
+/// ceiling for which nobody was found.
 Result<Posted> post_until_ready(const Program& program, const TaskSubmitFlags& flags, TaskFile task,
                                 const ledger::U256& left, Session& session) {
-    const ledger::U256 first = task.price_ceiling;
-    RETRACE_TRY(last, last_ceiling(task, flags.raise_to));
     for (std::uint32_t times = 0;; ++times) {
         RETRACE_TRY(posted, post_once(flags, task, left, session));  // From here on other commands can use the store.
         if (!flags.wait || !posted.over_budget.empty()) return posted;
@@ -135,7 +134,7 @@ Result<Posted> post_until_ready(const Program& program, const TaskSubmitFlags& f
         const auto ready = has_model(end);
         if (ready) return posted;
         if (times == flags.again || !had_too_few_bids(end)) return error(ready.error().message);
-        task.price_ceiling = market::price_on_curve(first, last, times + 1, flags.again);
+        task.price_ceiling = std::max(task.price_ceiling, std::exchange(task.last_ceiling, ledger::U256()));
         std::cerr << "too few solvers bid; posting it again (" << times + 1 << " of " << flags.again
                   << "), for at most " << describe_coins(task.price_ceiling) << " a segment" << std::endl;
     }
@@ -156,6 +155,8 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
             if (!opened) return fail(program, opened.error().message);
             session = std::move(*opened);
         }
+        if (const auto set = flags.auctions.apply(*task, &session->at->chain); !set)
+            return fail(program, set.error().message);
         auto posted = post_until_ready(program, flags, std::move(*task), *left, *session);
         if (!posted) return fail(program, posted.error().message);
         if (!posted->over_budget.empty()) {
@@ -213,8 +214,10 @@ int upload(const Program& program, const TaskSubmitFlags& flags) {
 
 /// Prints the transaction that posts a task, for a wallet or a program that signs it.
 int encode(const Program& program, const TaskSubmitFlags& flags) {
-    const auto opened = open_compiled(flags);
+    auto opened = open_compiled(flags);
     if (!opened) return fail(program, opened.error().message);
+    if (const auto set = flags.auctions.apply(opened->task, &opened->at->chain); !set)
+        return fail(program, set.error().message);
     const auto call = posting_call(opened->task, *opened->store, opened->at->chain);
     if (!call) return fail(program, call.error().message);
     const std::string to = ledger::to_checksum(call->to), data = to_0x(call->data);
@@ -278,15 +281,12 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post_flags->signer.add_to(*post);
     add_store_option(*post, *post_flags);
     CLI::Option* wait = post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
-    post->add_option("--auctions", post_flags->auctions,
-                     "Auctions that a posting has while too few solvers bid; a training in rounds has one (3)")
-        ->check(CLI::Range(1, 1000));
-    post->add_option("--again", post_flags->again, "Post it again up to so many times if too few solvers bid (0)")
+    post_flags->auctions.add_to(*post);
+    post->add_option("--again", post_flags->again,
+                     "Post it again up to so many times if too few solvers bid, at the last ceiling (0)")
         ->needs(wait)
+        ->excludes("--by")
         ->check(CLI::Range(0, 1000));
-    post->add_option("--raise-to", post_flags->raise_to,
-                     "Raise price_ceiling with each of these postings, in equal steps, to so many coins a segment")
-        ->needs("--again");
     post->add_option("--repeat", post_flags->repeat,
                      "Post what the folder then has again when the model is ready, for so many models (1)")
         ->needs(wait)
@@ -307,6 +307,7 @@ void add_task_submit(CLI::App& parent, Program& program) {
     const auto [shown, shown_flags] =
         add("encode", "Print the transaction that posts a compiled task, for a wallet that signs it", encode);
     shown->add_option("FILE", shown_flags->file, "task.toml or its folder")->required();
+    shown_flags->auctions.add_to(*shown);
     shown_flags->signer.chain.add_to(*shown);
     add_store_option(*shown, *shown_flags);
 

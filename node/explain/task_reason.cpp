@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
@@ -90,6 +91,23 @@ EndedRuns ended_runs(const StateView& view, const market::Task& task) {
     return out;
 }
 
+/// Whether an auction follows the open one if that has no winners (contracts 12.12.5).
+bool goes_on(const StateView& view, const market::Task& task, const std::optional<market::NextAuction>& next) {
+    const auto params = views::params(view);
+    return next && next->auctions != 0 && params && task.round < params->rounds &&
+           !views::is_rent_over(view, task, task.reveal_end);
+}
+
+/// Which of the task's auctions is open, and what it pays if that changes.
+std::string auction_words(const StateView& view, const market::Task& task) {
+    const auto spec = views::spec(view, task.id);
+    std::string out =
+        task.round > 1 ? "; this is auction " + std::to_string(task.round) + " of the task" : std::string();
+    if (!spec || spec->last_ceiling <= spec->price_ceiling) return out;
+    return out + "; a segment costs at most " + describe_coins(spec->price_ceiling) + " in this one, which rises to " +
+           describe_coins(spec->last_ceiling);
+}
+
 constexpr const char* kTopUp =
     "without bids the task ends; `retrace task top-up` lets another auction follow, at a higher ceiling";
 
@@ -127,11 +145,16 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
     }
     out.next = sealed ? "bids are revealed" : "the auction closes";
     out.next_height = sealed ? task.bid_end : task.reveal_end;
-    const auto added = views::top_up(view, task.id);
-    if (!sealed && task.bidders.empty() && added && added->auctions != 0)
-        out.next = "another auction begins, in which a segment costs at most " + describe_coins(added->ceiling);
-    std::string before =
-        task.round > 1 ? "; this is auction " + std::to_string(task.round) + " of the task" : std::string();
+    const auto following = views::next_auction(view, task.id);
+    const bool another = goes_on(view, task, following);
+    if (another) {
+        const std::string pays = ", in which a segment costs at most " + describe_coins(following->ceiling);
+        if (!sealed && task.bidders.empty())
+            out.next = "another auction begins" + pays;
+        else
+            out.next += "; without winners another auction begins at block " + std::to_string(task.reveal_end) + pays;
+    }
+    std::string before = auction_words(view, task);
     const auto last = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
     if (last && views::is_given_back(view, task.id, last->index))
         before += "; run " + std::to_string(last->index) +
@@ -149,8 +172,7 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
     out.reason = TaskReason::no_bids_yet;
     out.why = "nobody has bid yet; " + words_of(auction) + before;
     if (others.free == 0) out.remedy = remedy_for(others);
-    const bool goes_on = added && added->auctions != 0;
-    if (!goes_on && (others.free == 0 || task.first_state != 0))
+    if (!another && (others.free == 0 || task.first_state != 0))
         out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(kTopUp);
 }
 

@@ -51,6 +51,10 @@ struct TaskFile {
     std::optional<CompiledFacts> compiled;
 
     ledger::U256 price_ceiling;  ///< Highest price of one segment.
+    /// Not in the file, because whoever posts it decides: the auctions that may follow one another while too few solvers
+    /// bid, and the ceiling of the last one (0: as the first).
+    std::uint8_t auctions = 1;
+    ledger::U256 last_ceiling;
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;
     bool spot = false;             ///< Its solver may give it back at a checkpoint.

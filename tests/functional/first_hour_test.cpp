@@ -55,8 +55,9 @@ TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
     EXPECT_EQ(late.status, 1);
     EXPECT_THAT(late.err, AllOf(HasSubstr("the task has ended and takes no files"), says_why));
     const Ran again = retrace("task submit " + path("task").string() + requester() + store() +
-                              " --wait --auctions 1 --again 1 --raise-to 1.5");
-    EXPECT_THAT(again.err, HasSubstr("nobody bid in 1 auction;"));
+                              " --wait --auctions 2 --raise-to 1.5 --again 1");
+    EXPECT_THAT(again.err, AllOf(HasSubstr("nobody bid in 2 auctions;"),
+                                 HasSubstr("in up to 2 auctions whose ceiling rises from 1 coin to 1.5 coins")));
     EXPECT_THAT(again.err, AllOf(HasSubstr("task 2 posted"), HasSubstr("task 3 posted"),
                                  HasSubstr("posting it again (1 of 1), for at most 1.5 coins a segment")));
     EXPECT_THAT(retrace("task show 1" + node()).out, says_why);

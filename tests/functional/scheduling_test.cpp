@@ -51,6 +51,44 @@ TEST_F(Scheduling, ATopUpSavesATaskThatNobodyBidsFor) {
                                            "auction in all may follow ones without winners")));
 }
 
+/// The solver asks 0.5 coins, which the second of three auctions pays.
+TEST_F(Scheduling, ARisingCeilingFindsItsSolverInALaterAuction) {
+    start({{Role::honest_solver, {"--price", "0.5", "--stake", "400000"}}}, {{"bid_blocks", 30}});
+    if (HasFatalFailure()) return;
+    const std::string task = with_short_replays(compile(kSmall + "0.1"));
+    const std::string curve = " --auctions 3 --raise-to 1.1";
+    EXPECT_THAT(retrace("task submit " + task + requester() + store() + " --auctions 1 --raise-to 1.1").err,
+                HasSubstr("a ceiling rises from one auction to the next"));
+    const json::object plan = say("task plan " + task + node() + curve);
+    ASSERT_EQ(plan.at("auctions").as_array().size(), 3u);
+    EXPECT_EQ(text(plan.at("auctions").at(1).at("ceiling")), "600000000000000000");
+    const json::object encoded = say("task encode " + task + node() + curve);
+    EXPECT_EQ(text(encoded.at("value")), text(plan.at("escrow"))) << "the last ceiling";
+    const json::object posted = say("task submit " + task + requester() + store() + " --allow-unaudited" + curve);
+    EXPECT_EQ(text(posted.at("escrow")), text(plan.at("escrow")));
+    EXPECT_EQ(posted.at("auctions"), 3);
+    const json::object told = say("task explain 1" + node());
+    EXPECT_THAT(text(told.at("next")),
+                AllOf(HasSubstr("another auction begins"), HasSubstr("in which a segment costs at most 0.6 coins")));
+    const auto bids = client().call("retrace_explainBids", {"0x1"});
+    ASSERT_TRUE(bids.has_value()) << bids.error().message;
+    EXPECT_EQ(bids->at("nextCeiling"), "0x853a0d2313c0000");
+    EXPECT_EQ(bids->at("auctionsLeft"), 2);
+    until("the second auction has a winner", [](const node::RemoteState& state) {
+        const auto task = views::task(state, 1);
+        return task && task->runs == 1;
+    });
+    read([](const node::RemoteState& state) {
+        EXPECT_EQ(views::task(state, 1)->round, 2u);
+        EXPECT_EQ(views::run(state, 1, 0)->price, ledger::U256(600 * market::kMilli)) << "nobody else bids below";
+    });
+    const json::object shown = say("task show 1" + node());
+    EXPECT_EQ(text(shown.at("price_ceiling")), "600000000000000000");
+    EXPECT_EQ(text(shown.at("last_ceiling")), "1100000000000000000");
+    EXPECT_EQ(shown.at("auctions_failed"), 1);
+    EXPECT_EQ(shown.at("auctions_left"), 1);
+}
+
 TEST_F(Scheduling, AReservedSolverKeepsItsTimeAndTakesTheTask) {
     start({{Role::honest_solver, {"--price", "0.5", "--stake", "400000"}}});
     if (HasFatalFailure()) return;

@@ -55,6 +55,7 @@ void Players::post_group() {
         spec.allow_unaudited = true;
         spec.data_roots.clear();
     }
+    draw_auctions(spec);
     const auto escrow = market::escrow_of(spec, profile_.params);
     const Address requester = party(profile_.accounts - 1 - static_cast<std::uint32_t>(draws_.below(2)));
     ++posted_;

@@ -34,6 +34,7 @@ private:
     // runs.cpp
     void serve_tasks();
     void post_task();
+    void draw_auctions(market::TaskSpec& spec);
     void top_up(const TaskModel& model);
     void reserve_time(const TaskModel& model);
     void serve_reservations();

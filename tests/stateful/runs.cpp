@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Requesters and solvers: tasks, auctions, states.
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/store.hpp"
@@ -53,11 +54,19 @@ void Players::post_task() {
         spec.price_ceiling = U256(~std::uint64_t{0}) * U256(~std::uint64_t{0});
     if (profile_.kind == Kind::extreme && draws_.one_in(20))
         spec.steps = std::uint64_t{1} << 40, spec.interval = spec.steps / 100'000;
+    draw_auctions(spec);
     const auto escrow = market::escrow_of(spec, profile_.params);
     if (escrow)
         send(party(profile_.accounts - 1 - static_cast<std::uint32_t>(draws_.below(2))), PostTask{spec},
              escrow->total());
     ++posted_;
+}
+
+void Players::draw_auctions(market::TaskSpec& spec) {
+    if (draws_.one_in(2)) return;
+    spec.auctions = static_cast<std::uint8_t>(draws_.between(1, std::min<std::uint64_t>(profile_.params.rounds, 4)));
+    if (spec.auctions > 1 && draws_.one_in(2))
+        spec.last_ceiling = spec.price_ceiling + spec.price_ceiling / U256(draws_.between(1, 8));
 }
 
 void Players::bid(const TaskModel& model) {
@@ -229,10 +238,12 @@ void Players::serve_reservations() {
 }
 
 void Players::top_up(const TaskModel& model) {
-    market::TaskSpec next = model.spec;
-    if (const auto before = views::top_up(world_.state(), model.task.id)) next.price_ceiling = before->ceiling;
-    const U256 ceiling = draws_.one_in(4) ? next.price_ceiling : next.price_ceiling + next.price_ceiling / U256(2);
-    const U256 price = market::escrow_of_top_up(next, profile_.params, model.task.first_state, ceiling).total() +
+    const auto known = views::auctions_or_one(world_.state(), model.task.id, model.spec);
+    const U256 least = ledger::max(model.spec.price_ceiling, known.least);
+    const U256 ceiling = draws_.one_in(4) ? least : least + least / U256(2);
+    market::TaskSpec covered = model.spec;
+    covered.price_ceiling = market::covered_ceiling(model.spec, known);
+    const U256 price = market::escrow_of_top_up(covered, profile_.params, model.task.first_state, ceiling).total() +
                        U256(draws_.below(3));
     send(model.task.requester, TopUpTask{model.task.id, ceiling, static_cast<std::uint32_t>(draws_.below(3))}, price);
 }
@@ -252,7 +263,7 @@ void Players::serve_requester(const TaskModel& model) {
             continue;
         if (draws_.one_in(3)) return (void)send(task.requester, DecideUnaudited{task.id, active, draws_.one_in(2)});
     }
-    if (model.group) return;  // It has no replicas, and one auction.
+    if (model.group) return;  // It has no replicas, and the auctions of its terms only.
     if (draws_.one_in(60)) top_up(model);
     if (profile_.kind != Kind::crowd && draws_.one_in(160)) reserve_time(model);
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&

@@ -2,6 +2,7 @@
 #include "contracts/lifecycle/market/posting.hpp"
 
 #include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/places.hpp"
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
@@ -11,6 +12,19 @@ namespace retrace::contracts {
 namespace {
 
 constexpr std::uint64_t kDurationMax = 1'000'000'000;
+
+/// The ceilings of the terms, and the number of auctions.
+CallStatus check_auctions(const market::TaskSpec& spec) {
+    if (spec.price_ceiling.is_zero()) return CallStatus::price_zero;              // 12.1.8
+    if (!below_2_128(spec.highest_ceiling())) return CallStatus::price_too_high;  // 12.1.9
+    const bool ends_lower = spec.last_ceiling < spec.price_ceiling;
+    if (ends_lower && !spec.last_ceiling.is_zero()) return CallStatus::price_under_ceiling;  // 12.12.1
+    if (spec.auctions == 0 || spec.auctions > market::kAuctionsMax)
+        return CallStatus::auctions_out_of_range;  // 12.12.2
+    const bool rises = spec.last_ceiling > spec.price_ceiling;
+    if (rises && spec.auctions == 1) return CallStatus::auctions_out_of_range;  // 12.12.3
+    return CallStatus::ok;
+}
 
 }  // namespace
 
@@ -25,8 +39,8 @@ CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs) {
     if (spec.steps == 0 || spec.steps > market::kStepsMax) return CallStatus::steps_out_of_range;    // 12.1.5
     if (spec.interval == 0 || spec.interval > spec.steps) return CallStatus::interval_out_of_range;  // 12.1.6
     if (spec.segments() > market::kSegmentsMax) return CallStatus::too_many_segments;                // 12.1.7
-    if (spec.price_ceiling.is_zero()) return CallStatus::price_zero;                                 // 12.1.8
-    if (!below_2_128(spec.price_ceiling)) return CallStatus::price_too_high;                         // 12.1.9
+    const CallStatus auctions = check_auctions(spec);
+    if (auctions != CallStatus::ok) return auctions;
     if (spec.audit_bp == 0 || spec.audit_bp > market::kBasisPoints)
         return CallStatus::audit_share_out_of_range;  // 12.1.10
     if (spec.auditors == 0 || spec.auditors > market::kAuditorsMax)
@@ -44,7 +58,10 @@ CallStatus admit_chain_terms(const market::TaskSpec& spec, const Params& params)
     // 12.1.15: stake that secures a run must not unbond before the longest dispute about it can end.
     if (2 * (market::longest_dispute_work(spec) + params.moves * params.move_blocks) >= params.unbond_blocks)
         return CallStatus::replay_too_long;
-    if (!market::stake_floor(params, spec)) return CallStatus::no_stake_suffices;  // 12.1.16
+    market::TaskSpec last = spec;
+    last.price_ceiling = spec.highest_ceiling();
+    if (!market::stake_floor(params, last)) return CallStatus::no_stake_suffices;  // 12.1.16
+    if (spec.auctions > params.rounds) return CallStatus::auctions_out_of_range;   // 12.12.4
     return CallStatus::ok;
 }
 
@@ -95,6 +112,9 @@ market::Task new_task(Effects& fx, const Address& requester, const market::TaskS
     task.audit_budget = escrow->audits;
     store(fx.state, keys::spec(task.id), spec);
     store(fx.state, keys::task(task.id), task);
+    if (spec.auctions > 1)
+        store(fx.state, keys::auctions(task.id),
+              market::Auctions{spec.price_ceiling, {}, 0, std::uint32_t{spec.auctions} - 1});
     take_place(fx, task, value - escrow->total());
     add_open_task(fx.state, task.id);
     return task;

@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/offers.hpp"
 #include "contracts/records/places.hpp"
 #include "market/escrow.hpp"
@@ -130,21 +131,22 @@ U256 settle_place(Effects& fx, const market::Task& task) {
 
 namespace {
 
-/// 12.10: the ceiling that the requester has paid for counts from this auction on, in which nothing is sealed yet.
-void raise_ceiling(Effects& fx, std::uint64_t task) {
-    const auto added = views::top_up(fx.state, task);
-    if (!added) return;
+/// 12.10, 12.12: a ceiling changes with an auction that begins, in which nothing is sealed yet.
+void set_ceiling(Effects& fx, std::uint64_t task) {
+    const auto auctions = views::auctions(fx.state, task);
+    if (!auctions) return;
     auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(task));
-    spec.price_ceiling = added->ceiling;
+    spec.price_ceiling = market::ceiling_after(spec, *auctions, auctions->failed);
     store(fx.state, keys::spec(task), spec);
 }
 
-/// 12.10: whether another auction follows one without winners. It is taken off those that the requester has asked for.
+/// 12.12.5: whether another auction follows one without winners, which is noted.
 bool takes_another_auction(Effects& fx, std::uint64_t task) {
-    auto added = views::top_up(fx.state, task);
-    if (!added || added->auctions == 0) return false;
-    --added->auctions;
-    store(fx.state, keys::top_up(task), *added);
+    auto auctions = views::auctions(fx.state, task);
+    if (!auctions || auctions->left == 0) return false;
+    --auctions->left;
+    ++auctions->failed;
+    store(fx.state, keys::auctions(task), *auctions);
     return true;
 }
 
@@ -155,7 +157,7 @@ void open_auction(Effects& fx, market::Task& task) {
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }
-    raise_ceiling(fx, task.id);
+    set_ceiling(fx, task.id);
     ++task.round;
     task.wanted = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).replicas;
     task.bid_end = fx.height + fx.params.bid_blocks;
@@ -203,6 +205,7 @@ void close_group_auction(Effects& fx, market::Task& task, const market::GroupSpe
     }
     return_bids(fx, task, false);
     task.wanted = 0;
+    if (seats.offers.empty() && takes_another_auction(fx, task.id)) return open_auction(fx, task);
     move_task(fx, task, seats.offers.empty() ? TaskEvent::no_bid : TaskEvent::win);
     if (seats.offers.empty()) return end_task(fx, task);
     start_group(fx, task.id, seats.price);
@@ -244,7 +247,7 @@ void end_task(Effects& fx, market::Task& task) {
     store(fx.state, keys::task(task.id), task);
     pay(fx, Contract::market, task.requester, rest);
     remove_open_task(fx.state, task.id);
-    remove(fx.state, keys::top_up(task.id));
+    remove(fx.state, keys::auctions(task.id));
     if (!rest.is_zero()) fx.emit(EscrowReturned{task.id, task.requester, rest});
 }
 

@@ -2,9 +2,10 @@
 // SPEC 12.10. The requester of an open task adds to its escrow, for a higher ceiling and more auctions.
 #include "contracts/lifecycle/market/posting.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
-#include "contracts/records/places.hpp"
 #include "contracts/rules/market/rules.hpp"
+#include "market/escrow.hpp"
 #include "market/odds.hpp"
 
 namespace retrace::contracts {
@@ -12,15 +13,11 @@ namespace {
 
 using market::TaskState;
 
-/// The task's terms with the ceiling that its next auction has.
-TaskSpec next_terms(const StateView& view, std::uint64_t task) {
-    auto spec = must_load<TaskSpec>(view, keys::spec(task));
-    if (const auto before = views::top_up(view, task)) spec.price_ceiling = before->ceiling;
-    return spec;
-}
-
-std::uint32_t auctions_before(const StateView& view, std::uint64_t task) {
-    return views::top_up(view, task).value_or(market::TopUp{}).auctions;
+/// What such a call brings (market 6.7).
+market::Escrow price_of(TaskSpec spec, const market::Auctions& auctions, const Params& params, const market::Task& task,
+                        const U256& ceiling) {
+    spec.price_ceiling = market::covered_ceiling(spec, auctions);
+    return market::escrow_of_top_up(spec, params, task.first_state, ceiling);
 }
 
 bool is_open(TaskState state) {
@@ -40,11 +37,12 @@ CallStatus admit(const TopUpTask& call, const TxContext& context, const StateVie
     if (task->requester != context.sender) return CallStatus::not_requester;  // 12.10.3
     if (views::is_group(view, call.task)) return CallStatus::group_task;      // 12.10.4
     if (!is_open(task->state)) return CallStatus::wrong_task_state;           // 12.10.5
-    TaskSpec spec = next_terms(view, call.task);
-    if (call.ceiling < spec.price_ceiling) return CallStatus::price_under_ceiling;  // 12.10.6
-    const std::uint64_t auctions = std::uint64_t{task->round} + auctions_before(view, call.task) + call.auctions;
+    auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    const auto known = views::auctions_or_one(view, call.task, spec);
+    if (call.ceiling < std::max(spec.price_ceiling, known.least)) return CallStatus::price_under_ceiling;  // 12.10.6
+    const std::uint64_t auctions = std::uint64_t{task->round} + known.left + call.auctions;
     if (auctions > context.params.rounds) return CallStatus::rounds_used_up;  // 12.10.7
-    const auto price = market::escrow_of_top_up(spec, context.params, task->first_state, call.ceiling);
+    const auto price = price_of(spec, known, context.params, *task, call.ceiling);
     if (context.value < price.total()) return CallStatus::wrong_value;  // 12.10.8
     spec.price_ceiling = call.ceiling;
     if (!market::stake_floor(context.params, spec)) return CallStatus::no_stake_suffices;  // 12.10.9
@@ -53,14 +51,16 @@ CallStatus admit(const TopUpTask& call, const TxContext& context, const StateVie
 
 void apply(const TopUpTask& call, const TxContext& context, Effects& fx) {
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));
-    const auto price =
-        market::escrow_of_top_up(next_terms(fx.state, call.task), fx.params, task.first_state, call.ceiling);
-    const market::TopUp now{call.ceiling, auctions_before(fx.state, call.task) + call.auctions};
+    const auto spec = must_load<TaskSpec>(fx.state, keys::spec(call.task));
+    auto auctions = views::auctions_or_one(fx.state, call.task, spec);
+    const auto price = price_of(spec, auctions, fx.params, task, call.ceiling);
+    auctions.least = call.ceiling;
+    auctions.left += call.auctions;
     task.escrow += price.work;
     task.audit_budget += price.audits;
     store(fx.state, keys::task(call.task), task);
-    store(fx.state, keys::top_up(call.task), now);
-    fx.emit(TaskToppedUp{call.task, task.requester, now.ceiling, now.auctions, price.total()});
+    store(fx.state, keys::auctions(call.task), auctions);
+    fx.emit(TaskToppedUp{call.task, task.requester, call.ceiling, auctions.left, price.total()});
     lengthen_place(fx, task, context.value - price.total());
 }
 

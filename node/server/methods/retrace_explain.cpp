@@ -2,6 +2,7 @@
 // Explains why a bid was not made, not accepted or did not win, what a task or a reservation waits for, and why a
 // transaction was refused.
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "market/odds.hpp"
@@ -97,8 +98,14 @@ Answer explain_bids(const Backend& backend, const Params& params, Caller& caller
                         task->reveal_end,
                         auction.record.price_ceiling,
                         auction.record.floor(),
+                        0,
+                        std::nullopt,
                         auction.record.bids,
                         std::nullopt};
+    if (const auto next = views::next_auction(*asked.view, id); next && task->state == market::TaskState::bidding) {
+        out.auctions_left = next->auctions;
+        if (next->auctions != 0) out.next_ceiling = next->ceiling;
+    }
     if (solver) out.solver = explain_solver(auction.view.get(), auction.record, *solver, closed);
     return record_json(out);
 }

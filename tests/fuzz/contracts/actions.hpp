@@ -109,6 +109,8 @@ private:
         spec.checkpoint_blocks = params_.checkpoint_blocks;
         spec.replay_blocks = choices_.below(4);
         spec.finish_blocks = 2 * kFinishAfter;
+        spec.auctions = static_cast<std::uint8_t>(choices_.between(1, 3));
+        if (spec.auctions > 1) spec.last_ceiling = spec.price_ceiling * ledger::U256(choices_.between(1, 3));
         const auto escrow = market::escrow_of(spec, params_);
         if (escrow) add(party(0), contracts::PostTask{spec}, escrow->total());
         reserve(spec);

@@ -119,6 +119,7 @@ void CallStatusTable::malformed_rows() {
     post_row(CallStatus::too_many_segments, [](TaskSpec& s) { s.steps = 2'000'000, s.interval = 1; });
     post_row(CallStatus::price_zero, [](TaskSpec& s) { s.price_ceiling = 0; });
     post_row(CallStatus::price_too_high, [](TaskSpec& s) { s.price_ceiling = U256::max(); });
+    post_row(CallStatus::auctions_out_of_range, [](TaskSpec& s) { s.auctions = 0; });
     post_row(CallStatus::audit_share_out_of_range, [](TaskSpec& s) { s.audit_bp = 0; });
     post_row(CallStatus::auditors_out_of_range, [](TaskSpec& s) { s.auditors = 6; });
     post_row(CallStatus::replicas_out_of_range, [](TaskSpec& s) { s.replicas = 6; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a requester adds to an open task. SPEC 12.10.
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/places.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
@@ -57,7 +58,7 @@ TEST_F(TopUp, AfterThoseThatWereAskedForTheTaskExpiresAndAllReturns) {
     post();
     ASSERT_EQ(top_up(kRaised, 1, price()), CallStatus::ok);
     ASSERT_EQ(top_up(kRaised, 1, U256(5)), CallStatus::ok) << "more auctions cost gas only";
-    EXPECT_EQ(views::top_up(state, 1), (market::TopUp{kRaised, 2}));
+    EXPECT_EQ(views::next_auction(state, 1), (market::NextAuction{kRaised, 2}));
     for (std::uint32_t round = 1; round <= 3; ++round) {
         ASSERT_EQ(task().state, TaskState::bidding);
         EXPECT_EQ(task().round, round);
@@ -65,7 +66,8 @@ TEST_F(TopUp, AfterThoseThatWereAskedForTheTaskExpiresAndAllReturns) {
     }
     EXPECT_EQ(task().state, TaskState::expired);
     EXPECT_EQ(balance("requester"), before);
-    EXPECT_FALSE(views::top_up(state, 1));
+    EXPECT_FALSE(views::next_auction(state, 1));
+    EXPECT_FALSE(views::auctions(state, 1));
     EXPECT_EQ(top_up(kRaised, 1, price()), CallStatus::wrong_task_state);
 }
 

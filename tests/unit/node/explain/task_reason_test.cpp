@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/store.hpp"
 #include "market/groups.hpp"
@@ -227,6 +228,29 @@ TEST_F(Reasons, FewerBidsThanReplicasAreTooFew) {
     const auto why = explain_task(ended, 1, 121, &*auction);
     EXPECT_EQ(why->reason, TaskReason::too_few_bids);
     EXPECT_THAT(why->why, HasSubstr("1 bids were revealed and the task asks for 2"));
+}
+
+TEST_F(Reasons, NameTheCeilingOfTheNextAuctionAndItsBlock) {
+    spec.auctions = 3;
+    spec.last_ceiling = spec.price_ceiling * ledger::U256(3);
+    contracts::store(state, keys::spec(1), spec);
+    in(TaskState::bidding, false);
+    contracts::store(state, keys::auctions(1), market::Auctions{spec.price_ceiling, {}, 0, 2});
+    const auto sealed = explain_task(state, 1, task.bid_end - 2, nullptr);
+    EXPECT_EQ(sealed->next_height, task.bid_end);
+    EXPECT_EQ(sealed->next, "bids are revealed; without winners another auction begins at block " +
+                                std::to_string(task.reveal_end) + ", in which a segment costs at most 0.002 coins");
+    EXPECT_THAT(sealed->why, HasSubstr("a segment costs at most 0.001 coins in this one, which rises to 0.003 coins"));
+    const auto over = explain_task(state, 1, task.bid_end, nullptr);
+    EXPECT_EQ(over->next, "another auction begins, in which a segment costs at most 0.002 coins");
+    EXPECT_EQ(over->next_height, task.reveal_end);
+    contracts::store(state, keys::auctions(1), market::Auctions{spec.price_ceiling, {}, 2, 0});
+    EXPECT_EQ(explain_task(state, 1, task.bid_end, nullptr)->next, "the auction closes") << "it is the last one";
+    auto once = params;
+    once.rounds = 1;
+    contracts::store(state, keys::params(), once);
+    contracts::store(state, keys::auctions(1), market::Auctions{spec.price_ceiling, {}, 0, 2});
+    EXPECT_EQ(explain_task(state, 1, task.bid_end, nullptr)->next, "the auction closes") << "no more are allowed";
 }
 
 TEST_F(Reasons, AreThoseOfEachPhaseOfARound) {

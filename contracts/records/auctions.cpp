@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/records/auctions.hpp"
+
+#include "contracts/records/views.hpp"
+
+namespace retrace::contracts {
+
+std::optional<market::Auctions> views::auctions(const ledger::StateView& view, std::uint64_t task) {
+    return load<market::Auctions>(view, keys::auctions(task));
+}
+
+market::Auctions views::auctions_or_one(const ledger::StateView& view, std::uint64_t task,
+                                        const market::TaskSpec& spec) {
+    return auctions(view, task).value_or(market::Auctions{spec.price_ceiling, {}, 0, 0});
+}
+
+std::optional<market::NextAuction> views::next_auction(const ledger::StateView& view, std::uint64_t id) {
+    const auto task = views::task(view, id);
+    const auto spec = views::spec(view, id);
+    if (!task || !spec || market::is_final(task->state)) return std::nullopt;
+    const market::Auctions known = auctions_or_one(view, id, *spec);
+    const bool may_fail = task->state == market::TaskState::bidding && known.left != 0;
+    return market::NextAuction{market::ceiling_after(*spec, known, known.failed + (may_fail ? 1 : 0)), known.left};
+}
+
+}  // namespace retrace::contracts
