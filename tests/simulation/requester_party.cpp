@@ -65,6 +65,8 @@ market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
     spec.seed = planned.seed;
     spec.contract_hash = kernels::contract_hash();
     spec.price_ceiling = ledger::U256(10 * market::kMilli);
+    spec.auctions = planned.auctions;
+    if (planned.auctions > 1) spec.last_ceiling = spec.price_ceiling * ledger::U256(2);
     spec.audit_bp = planned.audit_bp;
     spec.auditors = planned.auditors;
     spec.allow_unaudited = planned.allow_unaudited;

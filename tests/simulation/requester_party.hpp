@@ -35,7 +35,8 @@ struct PlannedTask {
     bool allow_unaudited = false;  ///< Unaudited segments are paid all the same.
     std::uint8_t raise_to = 0;     ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
     bool spot = false;
-    bool tops_up = false;  ///< Doubles its ceiling in the first auction, and asks for two more auctions.
+    bool tops_up = false;       ///< Doubles its ceiling in the first auction, and asks for two more auctions.
+    std::uint8_t auctions = 1;  ///< Of its terms. If there are several, the ceiling doubles from the first to the last.
     std::uint64_t at_height = 25;
     std::uint64_t replay_blocks = 10, finish_blocks = 600;
     std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's parameter.

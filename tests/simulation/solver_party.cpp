@@ -179,6 +179,7 @@ bool SolverParty::has_time(const ledger::StateView& view, const market::TaskSpec
 }
 
 node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, const market::TaskSpec& spec) const {
+    if (spec.price_ceiling < role_.waits_for) return {std::nullopt, "waits for a higher ceiling"};
     ledger::U256 price = wish(spec);
     const auto task = views::task(view, id);
     if (role_.honest() && task && task->state == market::TaskState::running) {

@@ -25,6 +25,7 @@ struct SolverRole {
     bool pays_for_retention = false;
     std::uint64_t gives_back_after =
         0;                            ///< Segments of a run of a spot task after which it gives the run back; 0: never.
+    ledger::U256 waits_for;           ///< Bids only where a segment costs at least so much.
     bool bids_always = false;         ///< Bids even for more than its machine can compute.
     bool inflates_benchmark = false;  ///< Claims benchmark rounds that it did not compute.
     bool mute = false;                ///< Answers no challenge.
