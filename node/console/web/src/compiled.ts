@@ -126,6 +126,8 @@ interface Terms {
 }
 
 const kBlocksMax = 100_000_000n;
+/** As `retrace task submit --auctions`. */
+const kAuctions = 3;
 
 /** The terms that task.toml states, without the roots. */
 function readTerms(source: string): Terms {
@@ -167,6 +169,8 @@ function readTerms(source: string): Terms {
         stepCost: hex(whole(compiled, "step_cost", 1n, 2n ** 63n - 1n)),
         allowUnaudited: market.allow_unaudited === true,
         spot: market.spot === true,
+        lastCeiling: "0x0",
+        auctions: kAuctions,
     };
     const files: Files = { program: text(task, "program"), data: text(task, "data") };
     if (task.initialiser !== undefined) files.initialiser = text(task, "initialiser");

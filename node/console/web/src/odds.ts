@@ -35,15 +35,21 @@ const kTasksAhead = 64n;
 
 const greatest = (...values: bigint[]) => values.reduce((a, b) => (a > b ? a : b));
 
-function auditFee(spec: Spec, params: MarketParams): bigint {
-    return greatest((big(spec.priceCeiling) * big(params.auditFeeBp)) / kWhole, big(params.auditFee));
+const auditFee = (ceiling: bigint, params: MarketParams) => greatest((ceiling * big(params.auditFeeBp)) / kWhole, big(params.auditFee));
+
+/** The ceiling of a segment in each of the auctions that follow one another without winners (market 14.1). */
+export function ceilingsOf(spec: Spec): bigint[] {
+    const first = big(spec.priceCeiling);
+    const rise = greatest(first, big(spec.lastCeiling)) - first;
+    return Array.from({ length: spec.auctions }, (_, k) => first + (k === 0 ? 0n : (rise * BigInt(k)) / BigInt(spec.auctions - 1)));
 }
 
 export const segmentsOf = (spec: Spec) => (big(spec.steps) + big(spec.interval) - 1n) / big(spec.interval);
 
-/** The price of all segments and the fees of their auditors. */
+/** The price of all segments and the fees of their auditors, at the highest ceiling. */
 export function escrowOf(spec: Spec, params: MarketParams): bigint {
-    const segment = big(spec.priceCeiling) + auditFee(spec, params) * BigInt(spec.auditors);
+    const ceiling = greatest(big(spec.priceCeiling), big(spec.lastCeiling));
+    const segment = ceiling + auditFee(ceiling, params) * BigInt(spec.auditors);
     return segment * segmentsOf(spec) * BigInt(spec.replicas);
 }
 
@@ -69,9 +75,8 @@ function found(spec: Spec, params: MarketParams): [numerator: bigint, denominato
     return [BigInt(spec.auditBp) * (kWhole - collusion) * seats, kWhole * kWhole * all];
 }
 
-/** The least that a bid on these terms locks; null: no stake is enough. */
-export function stakeFloor(spec: Spec, params: MarketParams): bigint | null {
-    const gain = big(spec.priceCeiling);
+/** The least that a bid on these terms locks, in the first auction or at another ceiling; null: no stake is enough. */
+export function stakeFloor(spec: Spec, params: MarketParams, gain = big(spec.priceCeiling)): bigint | null {
     const auditors = BigInt(spec.auditors);
     const [hit, of] = found(spec, params);
     let honest = kOne;
@@ -82,21 +87,21 @@ export function stakeFloor(spec: Spec, params: MarketParams): bigint | null {
     const against = ((of - hit) * kWhole * gain) / (hit * kept) + 1n;
     const starving = (gain * (kWhole * kOne - unserved)) / unserved + 1n;
     const floor = (greatest(against, starving, gain) * big(params.safetyBp)) / kWhole;
-    const burned = auditFee(spec, params) * (kAuditsAtRisk * auditors + 1n);
+    const burned = auditFee(gain, params) * (kAuditsAtRisk * auditors + 1n);
     return greatest(floor, big(params.auditBond) * auditors, (burned * kWhole) / kept + 1n);
 }
 
 /** What a member locks beside the floor for rounds that its fraud makes void (market 11.6). */
-function rollbackStake({ spec, rounds }: Posting): bigint {
+function rollbackStake({ spec, rounds }: Posting, price: bigint): bigint {
     if (!rounds || rounds.group.rollbacks === 0) return 0n;
     const segments = BigInt(rounds.group.ahead) * BigInt(spec.replicas - 1);
-    return (big(spec.priceCeiling) * 5n * segments + 3n) / 4n;
+    return (price * 5n * segments + 3n) / 4n;
 }
 
-/** The least that a bid on a task, or on a seat of a training in rounds, locks; null: no stake is enough. */
-export function stakeOf(of: Posting, params: MarketParams): bigint | null {
-    const floor = stakeFloor(of.spec, params);
-    return floor === null ? null : floor + rollbackStake(of);
+/** The least that a bid on a task, or on a seat of a training in rounds, locks where the ceiling is `price`; null: no stake is enough. */
+export function stakeOf(of: Posting, params: MarketParams, price = big(of.spec.priceCeiling)): bigint | null {
+    const floor = stakeFloor(of.spec, params, price);
+    return floor === null ? null : floor + rollbackStake(of, price);
 }
 
 /** The probability that one of `bad` bad segments, neither the first nor the last, is found. */

@@ -99,6 +99,9 @@ export interface Spec {
     stepCost: string;
     allowUnaudited: boolean;
     spot: boolean;
+    /** Of a segment in the last of the auctions; 0: as in the first. */
+    lastCeiling: string;
+    auctions: number;
 }
 
 export interface Task {
@@ -161,6 +164,8 @@ export interface Bids {
     revealEnd: string;
     priceCeiling: string;
     stakeFloor: string | null;
+    auctionsLeft: number;
+    nextCeiling: string | null;
     bids: ExplainedBid[];
 }
 

@@ -22,12 +22,17 @@ const kCommon: Field[] = [
     { key: "audit", label: "audited segments, %", meaning: "Drawn at random after the solver has committed to them." },
     { key: "auditors", label: "auditors of a segment (1–5)", meaning: "Each replays the segment and is paid from the escrow." },
 ];
+const kAuctions: Field[] = [
+    { key: "auctions", label: "auctions (1–64)", meaning: "That the task has while too few solvers bid." },
+    { key: "lastPrice", label: "in the last auction at most, coins", meaning: "Empty: as in the first. The ceiling rises from one auction to the next, in equal steps; the escrow covers the last." },
+];
 const kSingle: Field[] = [
     { key: "name", label: "name" },
     { key: "steps", label: "steps" },
     { key: "interval", label: "steps of a segment", meaning: "Each segment ends in a checkpoint, is drawn or not, and paid by itself." },
     { key: "seed", label: "seed" },
     { key: "price", label: "at most, coins a segment" },
+    ...kAuctions,
     ...kCommon,
     { key: "replicas", label: "replicas (1–5)", meaning: "Solvers that all compute the whole task." },
 ];
@@ -38,6 +43,7 @@ const kRounds: Field[] = [
     { key: "least", label: "members, at least", meaning: "With fewer bids the task expires, and the escrow comes back." },
     { key: "seed", label: "seed" },
     { key: "price", label: "at most, coins a round and member", meaning: "For all steps of a round; fewer are paid in proportion." },
+    ...kAuctions,
     ...kCommon,
     { key: "roundBlocks", label: "blocks to train in a round", meaning: "A round ends sooner when all have sent." },
     { key: "graceBlocks", label: "blocks left to the others", meaning: "Once 80 % of the members of the round before have sent." },
@@ -61,6 +67,8 @@ export function valuesOf({ spec, rounds }: Posting): Values {
         interval: big(spec.interval).toString(),
         seed: big(spec.seed).toString(),
         price: exactCoins(spec.priceCeiling),
+        auctions: String(spec.auctions),
+        lastPrice: big(spec.lastCeiling) > big(spec.priceCeiling) ? exactCoins(spec.lastCeiling) : "",
         audit: String(spec.auditBp / 100),
         auditors: String(spec.auditors),
         replicas: String(spec.replicas),
@@ -86,6 +94,10 @@ function commonOf(old: Spec, values: Values, flags: Flags): Spec {
     if (new TextEncoder().encode(name).length > 64) throw new Error("The name has at most 64 bytes.");
     const price = parseCoins(values.price ?? "");
     if (!price) throw new Error("The price is a number of coins above zero, such as 1.5.");
+    const auctions = Number(whole(values.auctions, "The number of auctions", 1n, 64n));
+    const last = values.lastPrice?.trim() ? parseCoins(values.lastPrice) : 0n;
+    if (last === null || (last !== 0n && last < price)) throw new Error("The price in the last auction is a number of coins, at least that in the first.");
+    if (last > price && auctions === 1) throw new Error("The price rises from one auction to the next, so it needs two auctions.");
     const percent = Number(values.audit);
     if (!(percent >= 0.01 && percent <= 100)) throw new Error("The share of audited segments is from 0.01 to 100 %.");
     return {
@@ -93,6 +105,8 @@ function commonOf(old: Spec, values: Values, flags: Flags): Spec {
         name,
         seed: hex(whole(values.seed, "The seed", 0n, 2n ** 64n - 1n)),
         priceCeiling: hex(price),
+        lastCeiling: hex(last),
+        auctions,
         auditBp: Math.round(percent * 100),
         auditors: Number(whole(values.auditors, "The number of auditors", 1n, 5n)),
         ...flags,
@@ -145,7 +159,7 @@ function roundsOf(old: Spec, of: NonNullable<Posting["rounds"]>, values: Values,
     return { spec, rounds: { ...of, group } };
 }
 
-const kWide = ["programBytes", "steps", "interval", "seed", "priceCeiling", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost",
+const kWide = ["programBytes", "steps", "interval", "seed", "priceCeiling", "lastCeiling", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost",
     "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks", "maskBlocks"];
 /** As the ABI's encoder takes it: quantities as bigint. */
 export const encodable = (record: object): { [name: string]: unknown } =>

@@ -3,9 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Send, useAccount } from "../actions";
-import { bytes, coins, count, figure, hex, many, num, tame } from "../format";
+import { big, bytes, coins, count, figure, hex, many, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
-import { detection, escrowOf, kPlaces, type MarketParams, rentDepositOf, segmentsOf, stakeOf } from "../odds";
+import { ceilingsOf, detection, escrowOf, kPlaces, type MarketParams, rentDepositOf, segmentsOf, stakeOf } from "../odds";
 import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
 import type { Group, Page, Task, TaskSummary, Verifier } from "../records";
 import { encodable, fieldsOf, type Posting, postingOf, valuesOf } from "../terms";
@@ -17,7 +17,9 @@ import { Offer } from "./reservation";
 /** What the terms cost, and what they promise. */
 function Costs({ of, params, places, verifiers }: { of: Posting; params: MarketParams; places: string; verifiers: number | undefined }) {
     const { spec: terms, rounds } = of;
-    const stake = stakeOf(of, params);
+    const ceilings = ceilingsOf(terms);
+    const stakes = [...new Set([ceilings[0], ceilings[ceilings.length - 1]])].map((ceiling) => stakeOf(of, params, ceiling));
+    const blocks = big(params.bidBlocks) + big(params.revealBlocks);
     const rent = rentDepositOf(of, places, params);
     const percent = (bad: number) => `${figure(100 * detection(terms, params, bad))} %`;
     return (
@@ -36,7 +38,8 @@ function Costs({ of, params, places, verifiers }: { of: Posting; params: MarketP
                     rounds
                         ? ["a member is paid at most", `${coins(hex(BigInt(terms.priceCeiling) * BigInt(rounds.group.rounds)))} coins, for ${many(rounds.group.rounds, "round")} of ${many(rounds.group.stepsMax, "step")}`]
                         : ["segments", count(hex(segmentsOf(terms) * BigInt(terms.replicas)))],
-                    ["stake that a bid locks", stake === null ? "no stake is enough: audit more" : `${coins(hex(stake))} coins`],
+                    ["auctions, while too few solvers bid", `${ceilings.length}, of ${count(hex(blocks))} blocks each${stakes.length > 1 ? `, for at most ${ceilings.map((one) => coins(hex(one))).join(", ")} coins a segment` : ""}`],
+                    ["stake that a bid locks", stakes.includes(null) ? "no stake is enough: audit more" : `${stakes.map((one) => coins(hex(one as bigint))).join(" coins, in the last auction ")} coins`],
                     ["one bad segment is found with", percent(1)],
                     ["ten bad segments with", percent(10)],
                     ["always audited", rounds ? "each member's first segment, and the one that takes in the last round" : "the first and the last segment"],
@@ -67,6 +70,7 @@ export function Terms({ of, from, posted, children }: { of: Posting; from: strin
     let wrong = "";
     try {
         terms = postingOf(of, values, flags);
+        if (BigInt(terms.spec.auctions) > big(known.rounds)) throw new Error(`A task of this chain has at most ${num(known.rounds)} auctions.`);
         if (spec.contractHash !== known.contractHash) throw new Error("The chain follows another kernel contract than the program was compiled for.");
     } catch (error) {
         wrong = (error as Error).message;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { EventList } from "../events";
-import { big, bytes, count, figure, hex, num, tame } from "../format";
+import { big, bytes, coins, count, figure, hex, many, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
 import { useTaskEvents } from "../kept";
 import { Address, BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
@@ -62,6 +62,12 @@ function BidTable({ id }: { id: string }) {
                 Round {data.round}, {data.closed ? "closed" : "open"}: sealed bids up to block <BlockLink of={data.bidEnd} />, revealed up to{" "}
                 <BlockLink of={data.revealEnd} />. A bid is at most <Coins of={data.priceCeiling} /> a segment
                 {data.stakeFloor ? <> and locks <Coins of={data.stakeFloor} /> of stake</> : null}.
+                {data.nextCeiling !== null && (
+                    <>
+                        {" "}Without winners another auction begins at block <BlockLink of={data.revealEnd} />, in which a segment costs at most{" "}
+                        <Coins of={data.nextCeiling} />; {many(data.auctionsLeft, "auction")} may follow this one so.
+                    </>
+                )}
             </p>
             <Table
                 label="Bids"
@@ -121,7 +127,7 @@ const tilesOf = ({ spec, committed, segments, clear, paid }: Task): [string, Com
     ["final", count(clear), "segments"],
     ["paid", count(paid), "segments"],
     ["steps", count(spec.steps), `${count(spec.interval)} a segment`],
-    ["at most", <Coins of={spec.priceCeiling} />, "coins a segment"],
+    ["at most", <Coins of={spec.priceCeiling} />, big(spec.lastCeiling) > big(spec.priceCeiling) ? `coins a segment, later ${coins(spec.lastCeiling)}` : "coins a segment"],
     ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
 ];
 
