@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `bench_market [--json] [--only ROWS]`: a market with many open bids, its auctions, what its agents make of it, the time
-// until a new solver has bid, and the console's page. ROWS: load, match, welfare, classes, quickstart or console.
+// until a new solver has bid, and the console's page. ROWS: load, match, welfare, classes, waiting, quickstart or console.
 #include <cstdio>
 #include <string>
 
@@ -18,8 +18,9 @@ int run(const std::vector<std::string>& arguments) {
         else if (arguments[i] == "--only" && i + 1 < arguments.size())
             only = arguments[++i];
         else
-            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|classes|quickstart|console]\n",
-                              stderr),
+            return std::fputs(
+                       "usage: bench_market [--json] [--only load|match|welfare|classes|waiting|quickstart|console]\n",
+                       stderr),
                    2;
     }
     std::vector<Row> rows;
@@ -32,6 +33,7 @@ int run(const std::vector<std::string>& arguments) {
     measure("match", [] { return measure_match(); });
     measure("welfare", [] { return measure_welfare(200); });
     measure("classes", [] { return measure_classes(200); });
+    measure("waiting", [] { return measure_waiting(200); });
     measure("quickstart", [] { return measure_quickstart(); });
     measure("console", [] { return measure_console(); });
     report("one thread; the state is in memory", rows, json);

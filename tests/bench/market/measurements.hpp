@@ -29,6 +29,11 @@ std::vector<Row> measure_welfare(std::uint64_t instances);
 /// `…_classes` with classes; `urgent_solved_by_price`: of the urgent ones that are not, the share that is when it alone
 /// pays twice as much.
 std::vector<Row> measure_classes(std::uint64_t instances);
+/// What solvers that wait for the end of a rising ceiling (contracts 12.12) bring about, in the markets of `welfare` with
+/// four auctions. `curve_welfare_…`: of the optimum; `curve_paid_…`: price of the solved tasks, of their worth, which is their
+/// last ceiling; `flat`: the ceiling is the worth from the start, otherwise 0.4 of it in the first auction.
+/// `curve_gain_…`: what one that waits earns, of what it earns if it does not, while nobody else waits or all others do.
+std::vector<Row> measure_waiting(std::uint64_t instances);
 /// `quickstart`: from the start of `retrace solver --quickstart` to its first bid in a block, on a chain of its own.
 std::vector<Row> measure_quickstart();
 /// `first_paint`, `transferred`, `live_delay` of the console (node/BENCHMARKS.md), each with the most that is allowed; a row

@@ -106,22 +106,44 @@ std::vector<node::Choice> chosen(const Instance& in, const std::vector<bool>& so
     return out;
 }
 
+/// The terms of all tasks, and what the agents do.
+struct Play {
+    Order order = Order::profit;
+    std::uint64_t auctions = market::Params{}.rounds;
+    double first = 1;      ///< Ceiling in the first auction, as a share of the one in the last (contracts 12.12).
+    unsigned waiting = 0;  ///< Bit i: agent i bids in the last auction only.
+};
+
+/// The tasks with the ceilings that they have after so many auctions without winners.
+Instance at_round(const Instance& in, const Play& how, std::uint64_t round) {
+    const double steps = static_cast<double>(std::max<std::uint64_t>(how.auctions - 1, 1));
+    const double share = how.first + (1 - how.first) * static_cast<double>(round) / steps;
+    Instance out = in;
+    for (WorkTerms& task : out.tasks) task.segment_price *= share;
+    return out;
+}
+
 struct Played {
     double welfare = 0;
     std::vector<bool> solved;
+    double paid = 0, worth = 0;   ///< Of the solved tasks: their price, and what they are worth to their requesters.
+    std::vector<double> profits;  ///< By agent.
 };
 
 /// All rounds of auctions: agents bid for what they choose, a bid holds its time until the auction ends, and a task
 /// without a bid has another auction.
-Played played(const Instance& in, Order order) {
+Played played(const Instance& in, const Play& how) {
     std::vector<double> left(in.agents.size(), 1.0);
-    std::vector<bool> solved(in.tasks.size());
-    double welfare = 0;
-    for (std::uint64_t round = 0; round < market::Params{}.rounds; ++round) {
+    Played out;
+    out.solved.resize(in.tasks.size());
+    out.profits.resize(in.agents.size());
+    for (std::uint64_t round = 0; round < how.auctions; ++round) {
+        const Instance now = at_round(in, how, round);
         std::vector<std::vector<market::Offer>> bids(in.tasks.size());
         for (std::size_t agent = 0; agent < in.agents.size(); ++agent) {
+            if ((how.waiting >> agent & 1u) != 0 && round + 1 != how.auctions) continue;
             const Agent& me = in.agents[agent];
-            for (const node::Choice& choice : chosen(in, solved, me, left[agent], order)) {
+            for (const node::Choice& choice : chosen(now, out.solved, me, left[agent], how.order)) {
                 if (!choice.taken) continue;
                 market::Offer offer;
                 offer.bidder.bytes[0] = static_cast<std::uint8_t>(agent);
@@ -130,17 +152,22 @@ Played played(const Instance& in, Order order) {
             }
         }
         for (std::size_t task = 0; task < in.tasks.size(); ++task) {
-            const auto ceiling = node::amount_of(in.tasks[task].segment_price);
+            const auto ceiling = node::amount_of(now.tasks[task].segment_price);
             std::erase_if(bids[task], [&](const market::Offer& offer) { return offer.price > ceiling; });
             const auto winners = market::clear_auction(bids[task], 1, ceiling);
             if (winners.empty()) continue;
             const std::size_t agent = bids[task][winners[0].offer].bidder.bytes[0];
-            solved[task] = true;
+            const double price = node::coins_of(winners[0].price) * static_cast<double>(in.tasks[task].segments);
+            const double cost = cost_of(in, task, agent);
+            out.solved[task] = true;
             left[agent] -= load_of(in, task, agent);
-            welfare += value_of(in, task) - cost_of(in, task, agent);
+            out.welfare += value_of(in, task) - cost;
+            out.worth += value_of(in, task);
+            out.paid += price;
+            out.profits[agent] += price - cost;
         }
     }
-    return {welfare, std::move(solved)};
+    return out;
 }
 
 /// Shares of the tasks that are solved.
@@ -159,7 +186,7 @@ std::vector<Row> measure_welfare(std::uint64_t instances) {
         std::vector<double> left(in.agents.size(), 1.0);
         const double best = best_from(in, 0, left);
         if (best <= 0) continue;  // No agent would solve any task.
-        const double got = played(in, Order::profit).welfare;
+        const double got = played(in, {}).welfare;
         ensure(got <= best * (1 + 1e-9), "nothing is better than the optimum");
         reached += got;
         possible += best;
@@ -168,6 +195,55 @@ std::vector<Row> measure_welfare(std::uint64_t instances) {
     ensure(possible > 0, "there is something to allocate");
     return {{"welfare", "of the optimum", "", reached / possible, 0},
             {"welfare_worst", "of the optimum", "", worst, 0}};
+}
+
+namespace {
+
+/// Sums over all instances of what one way to play brings.
+struct Sums {
+    double welfare = 0, paid = 0, worth = 0, first_agent = 0;
+    void add(const Played& one) {
+        welfare += one.welfare;
+        paid += one.paid;
+        worth += one.worth;
+        first_agent += one.profits.front();
+    }
+};
+
+/// The rows of tasks that are sold in this way.
+void add_rows(const std::string& name, const Sums& sums, double possible, std::vector<Row>& out) {
+    out.push_back({"curve_welfare_" + name, "of the optimum", "", sums.welfare / possible, 0});
+    out.push_back({"curve_paid_" + name, "of the worth", "", sums.paid / sums.worth, 0});
+}
+
+}  // namespace
+
+std::vector<Row> measure_waiting(std::uint64_t instances) {
+    constexpr unsigned kOne = 1, kTwo = 3, kAll = (1u << kSolvers) - 1;
+    const auto rising = [](unsigned waiting) { return Play{Order::profit, 4, 0.4, waiting}; };
+    double possible = 0;
+    Sums flat, prompt, one, two, all, other;
+    for (std::uint64_t seed = 1; seed <= instances; ++seed) {
+        const Instance in = draw_instance(seed);
+        std::vector<double> left(in.agents.size(), 1.0);
+        possible += best_from(in, 0, left);
+        flat.add(played(in, {Order::profit, 4, 1, 0}));
+        prompt.add(played(in, rising(0)));
+        one.add(played(in, rising(kOne)));
+        two.add(played(in, rising(kTwo)));
+        all.add(played(in, rising(kAll)));
+        other.add(played(in, rising(kAll & ~kOne)));
+    }
+    ensure(possible > 0 && flat.worth > 0 && prompt.first_agent > 0, "there is something to sell");
+    std::vector<Row> out;
+    add_rows("flat", flat, possible, out);
+    add_rows("nobody_waits", prompt, possible, out);
+    add_rows("one_waits", one, possible, out);
+    add_rows("two_wait", two, possible, out);
+    add_rows("all_wait", all, possible, out);
+    out.push_back({"curve_gain_waiting_alone", "of its profit", "", one.first_agent / prompt.first_agent, 0});
+    out.push_back({"curve_gain_waiting_with_all", "of its profit", "", all.first_agent / other.first_agent, 0});
+    return out;
 }
 
 std::vector<Row> measure_classes(std::uint64_t instances) {
@@ -180,7 +256,7 @@ std::vector<Row> measure_classes(std::uint64_t instances) {
             if (is_urgent(task)) in.tasks[task].segment_price *= kUrgent;
         std::vector<double> left(in.agents.size(), 1.0);
         possible += best_from(in, 0, left);
-        const Played profit = played(in, Order::profit), classes = played(in, Order::classes);
+        const Played profit = played(in, {}), classes = played(in, {Order::classes});
         by_profit += profit.welfare;
         by_class += classes.welfare;
         for (std::size_t task = 0; task < kTasks; ++task) {
@@ -189,7 +265,7 @@ std::vector<Row> measure_classes(std::uint64_t instances) {
             if (!is_urgent(task) || profit.solved[task]) continue;
             Instance dearer = in;
             dearer.tasks[task].segment_price *= kDearer;
-            cheap.add(played(dearer, Order::profit).solved[task]);
+            cheap.add(played(dearer, {}).solved[task]);
         }
     }
     ensure(possible > 0, "there is something to allocate");
