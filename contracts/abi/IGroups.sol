@@ -25,6 +25,8 @@ interface IGroups {
         uint64 stepCost;
         bool allowUnaudited;
         bool spot;
+        uint256 lastCeiling;
+        uint8 auctions;
     }
     struct PhaseRoot {
         uint8 phase;

@@ -25,6 +25,8 @@ interface IMarket {
         uint64 stepCost;
         bool allowUnaudited;
         bool spot;
+        uint256 lastCeiling;
+        uint8 auctions;
     }
     struct Params {
         bytes32 contractHash;
@@ -168,7 +170,7 @@ interface IMarket {
         uint256 rent;
         uint256 deposit;
     }
-    struct TopUp {
+    struct NextAuction {
         uint256 ceiling;
         uint32 auctions;
     }
@@ -229,7 +231,7 @@ interface IMarket {
     function segmentOf(uint64 task, uint32 run, uint64 index) external view returns (Segment memory);
     function places() external view returns (Places memory);
     function placeOf(uint64 task) external view returns (Place memory);
-    function topUpOf(uint64 task) external view returns (TopUp memory);
+    function nextAuctionOf(uint64 task) external view returns (NextAuction memory);
     function reservationOf(uint64 reservation) external view returns (Reservation memory);
     function reservedSpecOf(uint64 reservation) external view returns (TaskSpec memory);
     event TaskPosted(
