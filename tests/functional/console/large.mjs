@@ -87,7 +87,7 @@ function tabs() {
     return [...all].filter(([id, { words }]) => words.includes("--type=renderer") && isOurs(id)).reduce((sum, [, { bytes }]) => sum + bytes, 0);
 }
 
-// Nobody bids here, so the task lives for one auction: 20 blocks.
+// Nobody bids here, so the task lives for three auctions: 60 blocks.
 const node = start("node", "--dev", "--data-dir", path.join(folder, "large-node"), "--rpc-port", "0", "--block-ms", "60000", "--json");
 const url = await until(30, "the node", () => /"rpc":"([^"]+)"/.exec(node.out)?.[1]);
 const right = await compile();
