@@ -40,7 +40,7 @@ const kRounds: Field[] = [
     { key: "name", label: "name" },
     { key: "rounds", label: "rounds", meaning: "In each, a member trains by itself and sends one message of its changes, which all take in." },
     { key: "members", label: "members, at most (2–255)", meaning: "One auction sells all seats." },
-    { key: "least", label: "members, at least", meaning: "With fewer bids the task expires, and the escrow comes back." },
+    { key: "least", label: "members, at least", meaning: "With fewer bids the next auction follows; after the last the escrow comes back." },
     { key: "seed", label: "seed" },
     { key: "price", label: "at most, coins a round and member", meaning: "For all steps of a round; fewer are paid in proportion." },
     ...kAuctions,
