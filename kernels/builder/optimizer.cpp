@@ -90,8 +90,8 @@ std::vector<std::string> moment_suffixes(const TrainingSpec& spec) {
     return {".m", ".v"};
 }
 
-std::vector<Parameter> clipped(Graph& g, const TrainingSpec& spec, std::vector<Parameter> parameters) {
-    if (!(spec.clip_norm > 0.0f)) return parameters;
+Clipped clip(Graph& g, const TrainingSpec& spec, std::vector<Parameter> parameters) {
+    if (!(spec.clip_norm > 0.0f)) return {std::move(parameters), std::nullopt};
     Value total = g.scalar(0.0f);
     for (const Parameter& p : parameters) total = add(g, total, sum_all(g, mul(g, p.gradient, p.gradient)));
     const Value norm = g.op(OpCode::sqrt, {total});
@@ -99,7 +99,7 @@ std::vector<Parameter> clipped(Graph& g, const TrainingSpec& spec, std::vector<P
     const Value one = g.scalar(1.0f);
     const Value factor = select(g, g.op(OpCode::less, {room, g.scalar(1.0f)}), room, one);
     for (Parameter& p : parameters) p.gradient = mul(g, p.gradient, factor);
-    return parameters;
+    return {std::move(parameters), norm};
 }
 
 std::vector<Optimized> optimized(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& parameters,
@@ -109,8 +109,8 @@ std::vector<Optimized> optimized(Graph& g, const TrainingSpec& spec, const std::
                                             : with_adamw(g, spec, rate, parameters, moments, shift);
 }
 
-void add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& all) {
-    const std::vector<Parameter> parameters = clipped(g, spec, all);
+std::optional<Value> add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& all) {
+    const auto [parameters, norm] = clip(g, spec, all);
     std::vector<std::vector<Value>> moments;
     for (const std::string& suffix : moment_suffixes(spec)) {
         moments.emplace_back();
@@ -123,6 +123,7 @@ void add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Paramet
         g.set_next(parameters[i].value, next[i].value);
         for (std::size_t k = 0; k < moments.size(); ++k) g.set_next(moments[k][i], next[i].moments[k]);
     }
+    return norm;
 }
 
 }  // namespace retrace::kernels

@@ -2,6 +2,8 @@
 // Update rules and learning-rate schedules as ops of the program.
 #pragma once
 
+#include <optional>
+
 #include "kernels/builder/compose.hpp"
 #include "kernels/builder/training.hpp"
 
@@ -29,10 +31,14 @@ struct Optimized {
 std::vector<Optimized> optimized(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& parameters,
                                  const std::vector<std::vector<Value>>& moments, std::int32_t shift = 0);
 /// Scales gradients as spec.clip_norm says, declares the moments ("NAME.momentum", or "NAME.m" and "NAME.v") after all
-/// parameters and sets the next values.
-void add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& parameters);
+/// parameters and sets the next values. Returns the joint norm of the gradients, if it scales them.
+std::optional<Value> add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& parameters);
 /// The parameters with their gradients scaled down to the joint norm spec.clip_norm, if there is one.
-std::vector<Parameter> clipped(Graph& g, const TrainingSpec& spec, std::vector<Parameter> parameters);
+struct Clipped {
+    std::vector<Parameter> parameters;
+    std::optional<Value> norm;  ///< Before they were scaled.
+};
+Clipped clip(Graph& g, const TrainingSpec& spec, std::vector<Parameter> parameters);
 /// Returns the names of a parameter's moments, in the order of their state tensors: all first moments, then all second.
 std::vector<std::string> moment_suffixes(const TrainingSpec& spec);
 

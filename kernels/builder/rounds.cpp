@@ -34,7 +34,7 @@ struct States {
     std::vector<Value> moments;         // those of the training program, but of gradients
     Value residual, norm_sum, found;
     Value gradient, gradient_sum;  // only of gradients
-    std::optional<Value> loss;     // of the last inner step, if the training keeps it
+    std::vector<Value> metrics;    // of the last inner step, if the training keeps them
 };
 
 class Builder {
@@ -76,7 +76,7 @@ private:
         };
         for (std::uint32_t t = 0; t < train.states; ++t) {
             const TensorRecord& record = train.tensors[t];
-            if (is_moment(record.name) || is_loss(record)) continue;
+            if (is_moment(record.name) || is_metric_tensor(record.name)) continue;
             // The builder declares parameters before moments; `training_values` relies on it.
             ensure(parts_.size() == t, "a parameter after moments");
             // Parameters have moments, where the optimiser keeps any.
@@ -110,7 +110,7 @@ private:
         for (const Part& part : parts_) s.parameters.push_back(g.state(part.name, DType::f32, part.dims));
         for (std::size_t t = parts_.size(); t < programs_.train.states && !sends_gradients(); ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
-            if (!is_loss(record)) s.moments.push_back(g.state(record.name, record.dtype, record.dims));
+            if (!is_metric_tensor(record.name)) s.moments.push_back(g.state(record.name, record.dtype, record.dims));
         }
         s.residual = g.state("rounds.residual", DType::f32, dims());
         s.norm_sum = g.state("rounds.norm_sum", DType::f32, {});
@@ -119,10 +119,12 @@ private:
             s.gradient = g.state("rounds.gradient", DType::f32, dims());
             s.gradient_sum = g.state("rounds.gradient_sum", DType::f32, dims());
         }
-        if (training_.keep_loss) s.loss = g.state(kLossTensor, DType::f32, {});
+        for (std::uint32_t t = 0; t < programs_.train.states; ++t) {
+            const TensorRecord& record = programs_.train.tensors[t];
+            if (is_metric_tensor(record.name)) s.metrics.push_back(g.state(record.name, record.dtype, record.dims));
+        }
         return s;
     }
-    static bool is_loss(const TensorRecord& record) { return record.name == kLossTensor; }
     bool sends_gradients() const { return spec_.update == UpdateKind::gradient; }
 
     /// Values for the state tensors of the program of a training step; members that send gradients have no moments, and
@@ -130,8 +132,8 @@ private:
     static std::vector<Value> training_values(const States& s, std::size_t count) {
         std::vector<Value> out = s.parameters;
         out.insert(out.end(), s.moments.begin(), s.moments.end());
-        out.resize(count, s.anchor);
-        if (s.loss) out.back() = *s.loss;
+        out.resize(count - s.metrics.size(), s.anchor);
+        out.insert(out.end(), s.metrics.begin(), s.metrics.end());
         return out;
     }
 
@@ -193,7 +195,7 @@ private:
     void clear_own(Graph& g, const States& s) const {
         for (const Value state : s.message) clear(g, state);
         for (const Value state : {s.residual, s.norm_sum, s.found}) clear(g, state);
-        if (s.loss) clear(g, *s.loss);
+        for (const Value state : s.metrics) clear(g, state);
         if (!sends_gradients()) return;
         for (const Value state : {s.gradient, s.gradient_sum}) clear(g, state);
     }
@@ -290,7 +292,8 @@ private:
             const auto first = next.begin() + static_cast<std::ptrdiff_t>(parts_.size());
             const auto last = first + static_cast<std::ptrdiff_t>(parts_.size());
             g.set_next(s.gradient, as_output(g, in_rows(g, line_of(g, {first, last}))));
-            if (s.loss) g.set_next(*s.loss, next.back());
+            for (std::size_t i = 0; i < s.metrics.size(); ++i)
+                g.set_next(s.metrics[i], next[next.size() - s.metrics.size() + i]);
             return;
         }
         for (std::size_t i = 0; i < next.size(); ++i)

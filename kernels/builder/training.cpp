@@ -101,7 +101,7 @@ Status<> check_data(const ModelSource& model, std::uint64_t samples) {
 /// What one step computes before the optimiser.
 struct TrainedStep {
     std::vector<Parameter> trained;
-    Value loss;
+    Value loss, logits, target;
 };
 
 /// Writes the model, its loss and the gradients of what is trained; `parameters` are all that the model has.
@@ -125,18 +125,48 @@ Result<TrainedStep> write_gradients(Graph& g, const ModelSource& model, const Tr
     for (std::size_t i = 0; i < trained.size(); ++i) trained[i].gradient = gradients[i];
     for (const auto& [buffer, next] : out.updates) g.set_next(buffer, next);
     parameters = std::move(out.parameters);
-    return TrainedStep{std::move(trained), loss.loss};
+    return TrainedStep{std::move(trained), loss.loss, out.logits, batch.target};
+}
+
+/// The metric tensors of a training. Logits of a class for each token or pixel would be large for the rest of a step.
+std::vector<std::string> metrics_of(const ModelSource& model, const TrainingSpec& spec) {
+    if (!spec.keep_metrics) return {};
+    std::vector<std::string> out;
+    if (spec.loss == LossKind::cross_entropy && model.target.empty()) out.emplace_back(kAccuracyTensor);
+    if (spec.clip_norm > 0.0f) out.emplace_back(kGradientNormTensor);
+    out.emplace_back(kLossTensor);
+    return out;
+}
+
+/// The part of the batch whose greatest logit is that of its label.
+Value accuracy_of(Graph& g, const TrainedStep& step) {
+    const Value right = g.op(OpCode::equal, {argmax_rows(g, step.logits), step.target});
+    const Value counted = sum_all(g, convert(g, right, DType::f32));
+    return div(g, counted, g.scalar(static_cast<float>(g.dims(step.target)[0])));
+}
+
+/// Declares the state tensors of the metrics, and writes them. `norm`: of the gradients, if the training clips them.
+void keep_metrics(Graph& g, const ModelSource& model, const TrainingSpec& spec, const TrainedStep& step,
+                  std::optional<Value> norm) {
+    for (const std::string& name : metrics_of(model, spec)) {
+        const Value state = g.state(name, DType::f32, {});
+        if (name == kAccuracyTensor)
+            g.set_next(state, accuracy_of(g, step));
+        else
+            g.set_next(state, name == kGradientNormTensor ? *norm : step.loss);
+    }
 }
 
 Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
                             std::vector<ParameterSpec>& parameters) {
     Graph g;
     RETRACE_TRY(step, write_gradients(g, model, spec, parameters));
-    add_optimizer(g, spec, step.trained);
-    const auto is_loss = [](const ParameterSpec& p) { return p.name == kLossTensor; };
-    if (spec.keep_loss && std::any_of(parameters.begin(), parameters.end(), is_loss))
-        return error(std::string("a parameter has the name ") + kLossTensor + ", which is that of the loss: rename it");
-    if (spec.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), step.loss);
+    const std::optional<Value> norm = add_optimizer(g, spec, step.trained);
+    const auto named = std::find_if(parameters.begin(), parameters.end(),
+                                    [](const ParameterSpec& p) { return is_metric_tensor(p.name); });
+    if (spec.keep_metrics && named != parameters.end())
+        return error("a parameter has the name " + named->name + ", which is that of a metric: rename it");
+    keep_metrics(g, model, spec, step, norm);
     return g.build();
 }
 
@@ -156,7 +186,8 @@ Value initial_value(Graph& g, const ParameterSpec& p) {
     return fill(g, p.scale, p.dims);
 }
 
-Result<Program> build_init(const TrainingSpec& spec, const std::vector<ParameterSpec>& parameters) {
+Result<Program> build_init(const ModelSource& model, const TrainingSpec& spec,
+                           const std::vector<ParameterSpec>& parameters) {
     Graph g;
     for (const ParameterSpec& p : parameters) {
         if (p.start == Start::given) return Program{};
@@ -170,9 +201,9 @@ Result<Program> build_init(const TrainingSpec& spec, const std::vector<Parameter
             g.set_next(g.state(p.name + suffix, DType::f32, p.dims), zeros);
         }
     }
-    if (spec.keep_loss) {
+    for (const std::string& name : metrics_of(model, spec)) {
         const Value zero = fill(g, 0.0f, {});
-        g.set_next(g.state(kLossTensor, DType::f32, {}), zero);
+        g.set_next(g.state(name, DType::f32, {}), zero);
     }
     return g.build();
 }
@@ -189,7 +220,7 @@ Result<Program> build_eval(const ModelSource& model, const TrainingSpec& spec, s
             if (p.trained) g.state(p.name + suffix, DType::f32, p.dims);
         }
     }
-    if (spec.keep_loss) g.state(kLossTensor, DType::f32, {});
+    for (const std::string& name : metrics_of(model, spec)) g.state(name, DType::f32, {});
     RETRACE_CHECK(check_output(g, model, spec.loss, out.logits, batch.target));
     // The last batch may extend beyond the data set.
     const std::uint64_t labels = g.dims(batch.target)[0];
@@ -207,6 +238,10 @@ Result<Program> build_eval(const ModelSource& model, const TrainingSpec& spec, s
 }
 
 }  // namespace
+
+bool is_metric_tensor(std::string_view name) {
+    return name == kAccuracyTensor || name == kGradientNormTensor || name == kLossTensor;
+}
 
 ModelSource source_of(const ModelSpec& model, Precision precision) {
     ModelSource source;
@@ -229,7 +264,7 @@ Result<TrainingPrograms> build_training(const ModelSource& model, const Training
     RETRACE_CHECK(check_data(model, std::max(training.samples, eval_samples)));
     std::vector<ParameterSpec> parameters;
     RETRACE_TRY(train, build_train(model, training, parameters));
-    RETRACE_TRY(init, build_init(training, parameters));
+    RETRACE_TRY(init, build_init(model, training, parameters));
     RETRACE_TRY(eval, build_eval(model, training, eval_samples, eval_batch));
     return TrainingPrograms{std::move(train), std::move(init), std::move(eval)};
 }
@@ -240,9 +275,10 @@ Result<Program> build_gradient(const ModelSource& model, const TrainingSpec& tra
     Graph g;
     std::vector<ParameterSpec> parameters;
     RETRACE_TRY(step, write_gradients(g, model, training, parameters));
-    for (const Parameter& p : clipped(g, training, step.trained))
+    const Clipped clipped = clip(g, training, step.trained);
+    for (const Parameter& p : clipped.parameters)
         g.set_next(g.state(p.name + ".gradient", DType::f32, g.dims(p.value)), p.gradient);
-    if (training.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), step.loss);
+    keep_metrics(g, model, training, step, clipped.norm);
     return g.build();
 }
 

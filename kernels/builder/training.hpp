@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/matmul/matmul.hpp"
@@ -43,12 +44,18 @@ struct TrainingSpec {
     float clip_norm = 0.0f;                 ///< The joint norm to which gradients are scaled down; 0: never.
     Precision precision = Precision::i8x2;  ///< Precision of linear layers; the head is i8x3 if they are i8x2;
                                             ///< products with K < 64 are f32.
-    bool keep_loss = false;                 ///< Whether the state has the tensor kLossTensor.
+    bool keep_metrics = false;              ///< Whether the state has metric tensors.
 };
 
-/// State tensor (fp32, rank 0) with the loss of the step before, so that a checkpoint commits to it. It is 0 at first,
-/// and belongs to no model. In a training in rounds each member has its own, and no round combines them.
+/// Metric tensors (fp32, rank 0) about the step before, so that a checkpoint commits to them. In this order they are the
+/// last ones of a state. They are 0 at first, and belong to no model. In a training in rounds each member has its own,
+/// and no round combines them.
+inline constexpr const char* kAccuracyTensor = "metrics.accuracy";  ///< Part of the batch whose class is right; of
+                                                                    ///< trainings with one class a sample.
+inline constexpr const char* kGradientNormTensor = "metrics.gradient_norm";  ///< Of all gradients together, before they
+                                                                             ///< are clipped; of trainings that clip.
 inline constexpr const char* kLossTensor = "metrics.loss";
+bool is_metric_tensor(std::string_view name);
 
 struct TrainingPrograms {
     Program train;  ///< Data sets: x u8 [samples, input…], y u8 [samples]; for token models x and y [samples,

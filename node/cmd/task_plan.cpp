@@ -45,7 +45,7 @@ std::uint64_t trained_elements(const kernels::Program& program) {
         const std::uint64_t elements = kernels::geometry(record.dims).elements();
         if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum")) with_moments += elements;
         if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
-            !record.name.ends_with("running_var") && record.name != kernels::kLossTensor) {
+            !record.name.ends_with("running_var") && !kernels::is_metric_tensor(record.name)) {
             written += elements;
         }
     }

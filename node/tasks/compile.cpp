@@ -200,7 +200,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     kernels::TrainingSpec training = request.training;
     training.samples = train.samples();
     training.steps = request.task.steps;
-    training.keep_loss = true;
+    training.keep_metrics = true;
     const std::uint64_t test_samples = test != nullptr ? test->samples() : training.batch;
     const bool imported = !request.module.empty();
     RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)

@@ -22,7 +22,7 @@ constexpr std::string_view kRoundsPrefix = "rounds.";
 
 bool is_model_tensor(const kernels::Program& program, std::uint32_t state) {
     const std::string& name = program.tensors[state].name;
-    if (name.starts_with(kRoundsPrefix) || name == kernels::kLossTensor) return false;
+    if (name.starts_with(kRoundsPrefix) || kernels::is_metric_tensor(name)) return false;
     const std::size_t dot = name.rfind('.');
     const std::string suffix = dot == std::string::npos ? "" : name.substr(dot);
     if (suffix != ".m" && suffix != ".v" && suffix != ".momentum") return true;

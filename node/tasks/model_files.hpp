@@ -15,8 +15,8 @@
 namespace retrace::node {
 
 /// Returns the parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" after the
-/// name of another tensor) and without what a member of a training in rounds has beside them ("rounds.") and the loss
-/// of the last step (kernels::kLossTensor).
+/// name of another tensor) and without what a member of a training in rounds has beside them ("rounds.") and metrics
+/// (kernels::is_metric_tensor).
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state);
 
 /// Whether a state tensor is one of these.

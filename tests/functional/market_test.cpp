@@ -52,7 +52,7 @@ kernels::Program large_program() {
     kernels::TrainingSpec training;
     training.samples = 256;
     training.batch = 16;
-    training.keep_loss = true;  // As `task compile` does.
+    training.keep_metrics = true;  // As `task compile` does.
     auto programs = kernels::build_training(source, training, 16, 16);
     EXPECT_TRUE(programs.has_value()) << (programs ? "" : programs.error().message);
     return std::move(programs->train);

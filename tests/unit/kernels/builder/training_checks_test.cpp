@@ -55,7 +55,7 @@ TEST(TrainingChecks, AParameterWithTheNameOfTheLossIsRefused) {
     };
     TrainingSpec spec = small_training();
     EXPECT_TRUE(build_training(source, spec, 4, 4)) << "no loss is kept";
-    spec.keep_loss = true;
+    spec.keep_metrics = true;
     const auto built = build_training(source, spec, 4, 4);
     ASSERT_FALSE(built);
     EXPECT_THAT(built.error().message, HasSubstr("a parameter has the name metrics.loss"));

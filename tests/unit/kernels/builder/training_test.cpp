@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <bit>
 
 #include "kernels/commit/commitment.hpp"
@@ -68,29 +69,73 @@ TEST(Training, OneBitOfOneWeightChangesTheRoot) {
     EXPECT_NE(train(mlp, 3, Backend::cpu, 1).root, train(other, 3, Backend::cpu, 1).root);
 }
 
-TEST(Training, KeepsTheLossOfEachStepInItsStateAndComputesTheSame) {
+TEST(Training, KeepsMetricsOfEachStepInItsStateAndComputesTheSame) {
     Recipe kept = golden::recipes()["mlp"];
+    kept.training.clip_norm = 0.5f;
     const TrainingPrograms plain = golden::programs(kept);
-    kept.training.keep_loss = true;
+    kept.training.keep_metrics = true;
     const TrainingPrograms programs = golden::programs(kept);
-    ASSERT_EQ(programs.train.states, plain.train.states + 1);
+    const std::uint32_t first = plain.train.states;
+    ASSERT_EQ(programs.train.states, first + 3);
     EXPECT_EQ(programs.init.states, programs.train.states);
     EXPECT_EQ(programs.eval.states, programs.train.states);
-    const std::uint32_t at = plain.train.states;
-    EXPECT_EQ(programs.train.tensors[at].name, kLossTensor);
+    const std::array names{kAccuracyTensor, kGradientNormTensor, kLossTensor};
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(programs.train.tensors[first + i].name, names[i]);
+    for (std::size_t op = 0; op < plain.train.ops.size(); ++op)
+        EXPECT_EQ(programs.train.ops[op].code, plain.train.ops[op].code) << "numbers of ops are those without metrics";
 
     ThreadPool pool(1);
     const auto [x, y] = golden::data(kept.model);
     State state = run_initialiser(programs.init, golden::kSeed, pool);
     State other = run_initialiser(plain.init, golden::kSeed, pool);
-    EXPECT_EQ(state.tensors[at].bits(0), 0u);
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(state.tensors[first + i].bits(0), 0u);
     Executor executor(programs.train, pool, Backend::cpu), same(plain.train, pool, Backend::cpu);
     for (int i = 0; i < 5; ++i) {
         const float loss = executor.step(state, {golden::kSeed, {&x, &y}})[0].value;
         EXPECT_EQ(same.step(other, {golden::kSeed, {&x, &y}})[0].value, loss);
-        EXPECT_EQ(state.tensors[at].bits(0), std::bit_cast<std::uint32_t>(loss)) << "step " << i;
+        EXPECT_EQ(state.tensors[first + 2].bits(0), std::bit_cast<std::uint32_t>(loss)) << "step " << i;
     }
-    for (std::uint32_t i = 0; i < at; ++i) EXPECT_EQ(state.tensors[i].data, other.tensors[i].data) << i;
+    for (std::uint32_t i = 0; i < first; ++i) EXPECT_EQ(state.tensors[i].data, other.tensors[i].data) << i;
+}
+
+/// The number of a metric after one step of the recipe.
+float metric_after_a_step(Recipe recipe, const char* name) {
+    recipe.training.keep_metrics = true;
+    const TrainingPrograms programs = golden::programs(recipe);
+    ThreadPool pool(1);
+    const auto [x, y] = golden::data(recipe.model);
+    State state = run_initialiser(programs.init, golden::kSeed, pool);
+    Executor(programs.train, pool, Backend::cpu).step(state, {golden::kSeed, {&x, &y}});
+    for (std::uint32_t i = 0; i < programs.train.states; ++i)
+        if (programs.train.tensors[i].name == name) return std::bit_cast<float>(state.tensors[i].bits(0));
+    return -1.0f;
+}
+
+/// On the same weights and the same rows the evaluation program counts the same classes as right.
+TEST(Training, ItsAccuracyIsThatOfTheEvaluation) {
+    Recipe recipe = golden::recipes()["mlp"];
+    recipe.training.order = DataOrder::sequential;
+    const float accuracy = metric_after_a_step(recipe, kAccuracyTensor);
+    const std::uint64_t batch = recipe.training.batch;
+    const TrainingPrograms programs =
+        build_training(recipe.model, recipe.training, recipe.training.samples, batch).value();
+    ThreadPool pool(1);
+    const auto [x, y] = golden::data(recipe.model);
+    State state = run_initialiser(programs.init, golden::kSeed, pool);
+    float correct = -1.0f;
+    for (const Metric& metric : Executor(programs.eval, pool, Backend::cpu).step(state, {golden::kSeed, {&x, &y}}))
+        if (metric.name == "correct") correct = metric.value;
+    EXPECT_EQ(accuracy, correct / static_cast<float>(batch));
+}
+
+TEST(Training, TheNormOfItsGradientsIsThatBeforeTheyAreClipped) {
+    Recipe recipe = golden::recipes()["mlp"];
+    EXPECT_EQ(metric_after_a_step(recipe, kGradientNormTensor), -1.0f) << "without clipping there is none";
+    recipe.training.clip_norm = 0.5f;
+    const float norm = metric_after_a_step(recipe, kGradientNormTensor);
+    EXPECT_GT(norm, 0.0f);
+    recipe.training.clip_norm = 0.25f;
+    EXPECT_EQ(metric_after_a_step(recipe, kGradientNormTensor), norm);
 }
 
 }  // namespace

@@ -53,13 +53,14 @@ TEST_F(CompiledTask, StatesTheCostOfAStepAndTheContract) {
     EXPECT_EQ(task_.compiled->contract, kernels::contract_hash());
 }
 
-TEST_F(CompiledTask, KeepsItsLossWhichBelongsToNoModel) {
+TEST_F(CompiledTask, KeepsMetricsWhichBelongToNoModel) {
     const auto program = read_program(task_.program);
     ASSERT_TRUE(program);
+    EXPECT_EQ(program->tensors[program->states - 2].name, kernels::kAccuracyTensor);
     EXPECT_EQ(program->tensors[program->states - 1].name, kernels::kLossTensor);
     kernels::ThreadPool pool(1);
     for (const solver::NamedTensor& tensor : model_tensors(*program, *first_state(task_, *program, pool)))
-        EXPECT_NE(tensor.name, kernels::kLossTensor);
+        EXPECT_FALSE(kernels::is_metric_tensor(tensor.name)) << tensor.name;
 }
 
 TEST_F(CompiledTask, IsNotPostedWithFactsOfAnotherProgram) {

@@ -300,23 +300,26 @@ TEST_F(Rounds, GradientsTeachAsWell) {
     }
 }
 
-/// A member's state has the loss of its last inner step, and all its other tensors are as without.
-TEST_F(Rounds, EachMemberKeepsTheLossOfItsLastStep) {
+/// A member's state has the metrics of its last inner step, and all its other tensors are as without.
+TEST_F(Rounds, EachMemberKeepsTheMetricsOfItsLastStep) {
     for (const UpdateKind update : {UpdateKind::dense, UpdateKind::sparse, UpdateKind::gradient}) {
         spec_.update = update;
         spec_.inner = update == UpdateKind::gradient ? 1 : 3;
+        training_.clip_norm = 1.0f;
         const auto made = [&] {
             programs_ = build_training(model_, training_, kSamples, kSamples).value();
             const Program gradient = build_gradient(source_of(model_, training_.precision), training_).value();
             return build_rounds(programs_, training_, spec_, &gradient).value();
         };
-        training_.keep_loss = false;
+        training_.keep_metrics = false;
         const GroupPlan plain = made();
-        training_.keep_loss = true;
+        training_.keep_metrics = true;
         const GroupPlan kept = made();
         const std::uint32_t at = plain.phases.front().program.states;
-        ASSERT_EQ(kept.phases.front().program.states, at + 1);
-        EXPECT_EQ(kept.phases.front().program.tensors[at].name, kLossTensor);
+        const std::vector<std::string> names{kAccuracyTensor, kGradientNormTensor, kLossTensor};
+        ASSERT_EQ(kept.phases.front().program.states, at + names.size());
+        for (std::uint32_t i = 0; i < names.size(); ++i)
+            EXPECT_EQ(kept.phases.front().program.tensors[at + i].name, names[i]);
         EXPECT_EQ(kept.shared, plain.shared);
         EXPECT_EQ(kept.public_tensors, plain.public_tensors);
 
@@ -325,11 +328,13 @@ TEST_F(Rounds, EachMemberKeepsTheLossOfItsLastStep) {
             const auto metrics = members.play(all(2, spec_.inner));
             others.play(all(2, spec_.inner));
             for (std::uint32_t i = 0; i < 2; ++i)
-                EXPECT_EQ(members.state(i).tensors[at].bits(0),
+                EXPECT_EQ(members.state(i).tensors[at + 2].bits(0),
                           std::bit_cast<std::uint32_t>(metrics[i].back()[0].value))
                     << "member " << i << " in round " << round;
+            for (std::uint32_t t = at; t < at + names.size(); ++t)
+                EXPECT_GT(std::bit_cast<float>(members.state(0).tensors[t].bits(0)), 0.0f) << names[t - at];
         }
-        EXPECT_NE(members.state(0).tensors[at], members.state(1).tensors[at]) << "it is not combined";
+        EXPECT_NE(members.state(0).tensors[at + 2], members.state(1).tensors[at + 2]) << "it is not combined";
         members.catch_up(0);
         others.catch_up(0);
         for (std::uint32_t t = 0; t < at; ++t) EXPECT_EQ(members.state(0).tensors[t], others.state(0).tensors[t]) << t;
