@@ -5,6 +5,7 @@
 
 #include "market/groups.hpp"
 #include "market/reservations.hpp"
+#include "market/rollbacks.hpp"
 #include "node/server/methods/record_json.hpp"
 
 namespace retrace::node::rpc {
@@ -57,8 +58,10 @@ struct SegmentAnswer {
     std::uint64_t index = 0;
     market::Segment segment;
     std::optional<market::Checkpoint> start, end;  ///< States `index` and `index` + 1.
-    static auto tie(auto& s) { return std::tie(s.index, s.segment, s.start, s.end); }
-    static Names names() { return {"index", "segment", "start", "end"}; }
+    std::optional<market::MemberSegment> member;   ///< Of a training in rounds: what the segment takes in.
+    bool undone = false;                           ///< By a rollback.
+    static auto tie(auto& s) { return std::tie(s.index, s.segment, s.start, s.end, s.member, s.undone); }
+    static Names names() { return {"index", "segment", "start", "end", "member", "undone"}; }
 };
 
 struct MemberAnswer {
@@ -75,8 +78,9 @@ struct GroupAnswer {
     market::GroupSpec spec;
     market::Group group;
     std::vector<MemberAnswer> members;
-    static auto tie(auto& g) { return std::tie(g.spec, g.group, g.members); }
-    static Names names() { return {"spec", "group", "members"}; }
+    std::vector<market::Rollback> rollbacks;  ///< In the order in which they happened.
+    static auto tie(auto& g) { return std::tie(g.spec, g.group, g.members, g.rollbacks); }
+    static Names names() { return {"spec", "group", "members", "rollbacks"}; }
 };
 
 struct RoundMessageAnswer {

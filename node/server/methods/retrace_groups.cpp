@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Methods for the groups of trainings in rounds: their members, and their rounds.
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 #include "node/server/methods/answers.hpp"
 #include "node/server/methods/methods.hpp"
@@ -29,7 +30,8 @@ Answer get_group(const Backend& backend, const Params& params, Caller& caller) {
     const auto terms = views::group_spec(*state.view, id);
     const auto group = views::group(*state.view, id);
     if (!task || !terms || !group) return json::value(nullptr);
-    return record_json(GroupAnswer{*terms, *group, members_of(*state.view, *task)});
+    return record_json(
+        GroupAnswer{*terms, *group, members_of(*state.view, *task), views::rollbacks(*state.view, id).noted});
 }
 
 /// Adds what the run revealed to have: its bits stand for `order`.

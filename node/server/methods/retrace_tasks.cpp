@@ -4,6 +4,7 @@
 
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/reservations.hpp"
+#include "contracts/records/rollback_views.hpp"
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
 #include "node/server/methods/methods.hpp"
@@ -112,6 +113,16 @@ Answer list_reservations(const Backend& backend, const Params& params, Caller& c
     return record_json(page);
 }
 
+std::optional<SegmentAnswer> segment_of(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                        std::uint64_t index) {
+    auto segment = views::segment(view, task, run, index);
+    if (!segment) return std::nullopt;
+    SegmentAnswer out{index, std::move(*segment), views::checkpoint(view, task, run, index),
+                      views::checkpoint(view, task, run, index + 1), views::member_segment(view, task, run, index)};
+    out.undone = out.member && views::is_void(view, task, run, index);
+    return out;
+}
+
 /// Returns the existing segments among first .. first + count - 1 of a run.
 Answer get_segments(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
@@ -134,12 +145,8 @@ Answer get_segments(const Backend& backend, const Params& params, Caller& caller
     if (!spec || !views::run(*state.view, id, index)) return json::value(nullptr);
     std::vector<SegmentAnswer> out;
     const std::uint64_t end = most_segments(*state.view, id, *spec);
-    for (std::uint64_t i = first; i < end && i - first < count; ++i) {
-        auto segment = views::segment(*state.view, id, index, i);
-        if (!segment) continue;
-        out.push_back({i, std::move(*segment), views::checkpoint(*state.view, id, index, i),
-                       views::checkpoint(*state.view, id, index, i + 1)});
-    }
+    for (std::uint64_t i = first; i < end && i - first < count; ++i)
+        if (auto found = segment_of(*state.view, id, index, i)) out.push_back(std::move(*found));
     return record_json(out);
 }
 

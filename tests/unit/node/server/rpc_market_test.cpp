@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ledger/crypto/keccak.hpp"
+#include "market/rollbacks.hpp"
 #include "node/explain/task_reason.hpp"
 #include "node/server/http/event.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
@@ -286,6 +287,46 @@ TEST_F(RpcMarket, ShowsWhoHadTheMessagesOfARound) {
     EXPECT_EQ(lost.at("listedBy"), json::array());
     EXPECT_EQ(recorded.at("run"), 0);
     EXPECT_EQ(recorded.at("listedBy"), (json::array{1}));
+}
+
+TEST_F(RpcMarket, TellsWhatASegmentOfAMemberTakesInAndWhatWasUndone) {
+    namespace keys = contracts::keys;
+    post();
+    executor.beside_the_rules = [&](ledger::State& state) {
+        market::GroupSpec terms;
+        terms.rounds = 3;
+        market::Group group;
+        group.task = 1;
+        group.phase = market::GroupPhase::training;
+        contracts::store(state, keys::group_spec(1), terms);
+        contracts::store(state, keys::group(1), group);
+        contracts::store(state, keys::rollbacks(1), market::Rollbacks{{{5, 1, 2, false}}, 0, 0});
+        market::Run run;
+        run.task = 1;
+        run.state = market::RunState::running;
+        contracts::store(state, keys::run(1, 0), run);
+        for (const std::uint32_t base : {1, 2}) {
+            market::Segment segment;
+            segment.state = market::SegmentState::unaudited;
+            market::MemberSegment span;
+            span.base = base;
+            span.steps = 4;
+            span.age = 1;
+            contracts::store(state, keys::segment(1, 0, base - 1), segment);
+            contracts::store(state, keys::member_segment(1, 0, base - 1), span);
+        }
+    };
+    world.mine();
+    executor.beside_the_rules = nullptr;
+    const json::value rollbacks = world.result("retrace_group", {"0x1"}).at("rollbacks");
+    ASSERT_EQ(rollbacks.as_array().size(), 1U);
+    EXPECT_EQ(rollbacks.at(0).at("first"), 1);
+    const json::value segments = world.result("retrace_segments", {"0x1", "0x0"});
+    ASSERT_EQ(segments.as_array().size(), 2U);
+    EXPECT_EQ(segments.at(0).at("member").at("base"), 1);
+    EXPECT_EQ(segments.at(0).at("member").at("steps"), 4);
+    EXPECT_EQ(segments.at(0).at("undone"), false);
+    EXPECT_EQ(segments.at(1).at("undone"), true) << "it has read the record that was undone";
 }
 
 TEST_F(RpcMarket, TellsTheEventsOfATaskDecoded) {
