@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A new program from the person's disk is posted by the browser's wallet, uploaded, trained, and its losses are drawn.
+// A new program from the person's disk is posted by the browser's wallet, uploaded, trained, and its metrics are drawn.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -171,31 +171,31 @@ async function postsATrainingOfGivenWeights(page, url, state, compiled) {
     // Its rate is absurd: losses that are no finite numbers are counted and not drawn.
     await go(page, `#/task/${Number(newest.id)}`, "given weights");
     const losses = page.locator("section", { hasText: "Loss and metrics" });
-    const button = losses.getByRole("button", { name: /Fetch (the|newer) losses/ });
+    const button = losses.getByRole("button", { name: /Fetch (the|newer) metrics/ });
     // Asked for once; those that are opened later come by themselves.
     await button.click();
     await losses.getByText(/ without a finite value/).waitFor({ timeout: 120_000 });
 }
 
-/// The losses that its checkpoints commit to are those of a replay, verified ones apart from claimed ones.
+/// The losses that its checkpoints commit to are those of a replay, verified ones apart from those that the solver has committed to.
 async function drawsItsLosses(page, url, id) {
     const name = `0x${id.toString(16)}`;
     await until(120, "the delivery", async () => (await rpc(url, "retrace_task", name)).task.state === "delivering")
         .catch(async (error) => { throw new Error(`${error.message}: ${JSON.stringify(await rpc(url, "retrace_explainTask", name))}`); });
     await go(page, `#/task/${id}`, "a new program");
     const panel = page.locator("section", { hasText: "Loss and metrics" });
-    await panel.getByRole("button", { name: "Fetch the losses" }).click();
-    const caption = await panel.getByText(/points are verified, \d+ are claimed/).textContent({ timeout: 30_000 });
+    await panel.getByRole("button", { name: "Fetch the metrics" }).click();
+    const caption = await panel.getByText(/points are verified, \d+ are committed/).textContent({ timeout: 30_000 });
     await until(30, "all six points", async () => {
-        const [, verified, claimed] = /(\d+) points are verified, (\d+) are claimed/.exec(await panel.textContent()) ?? [];
-        return Number(verified) + Number(claimed) === 6;
+        const [, verified, committed] = /(\d+) points are verified, (\d+) are committed/.exec(await panel.textContent()) ?? [];
+        return Number(verified) + Number(committed) === 6;
     }).catch((error) => { throw new Error(`${error.message}: ${caption}`); });
     const { runs } = await rpc(url, "retrace_task", name);
     const shown = runs.filter(({ state }) => state !== "forfeited").pop().index;
     const events = (await rpc(url, "retrace_taskEvents", name)).filter(({ event, arguments: a }) => event === "SegmentVerified" && Number(a.run) === shown);
     const segments = new Set(events.map((one) => Number(one.arguments.segment)));
     const text = await panel.textContent();
-    assert.ok(text.includes(`${segments.size} points are verified, ${6 - segments.size} are claimed`), `${text}\n${JSON.stringify(events)}`);
+    assert.ok(text.includes(`${segments.size} points are verified, ${6 - segments.size} are committed, 0 are disputed`), `${text}\n${JSON.stringify(events)}`);
     assert.ok(segments.has(5), "the last segment is always audited");
 
     const out = path.join(folder, "new-model");
@@ -207,6 +207,17 @@ async function drawsItsLosses(page, url, id) {
     const label = await panel.locator(".chart").first().getAttribute("aria-label");
     const drawn = Number(/replayed by auditors is ([\d.e-]+) at the end/.exec(label)[1]);
     assert.ok(Math.abs(drawn - last) <= 1e-3 * Math.abs(last), `${label}: the replay says ${last}`);
-    await passesAxe(page, "a task with losses");
+    const [saved] = await Promise.all([page.waitForEvent("download"), panel.getByRole("button", { name: "Save them as CSV" }).click()]);
+    const table = fs.readFileSync(await saved.path(), "utf8").trim().split("\n").map((line) => line.split(","));
+    assert.deepEqual(table[0], ["step", "checkpoint", "loss", "accuracy", "standing"]);
+    assert.equal(table.length, 7);
+    assert.equal(Math.fround(Number(table[6][2])), Math.fround(last), "the whole number is in the file");
+    const batch = 64;
+    for (const [, checkpoint, , accuracy, standing] of table.slice(1)) {
+        assert.ok(Number.isInteger(batch * accuracy) && accuracy > 0 && accuracy <= 1, `accuracy ${accuracy} of a batch of ${batch}`);
+        assert.equal(standing, segments.has(checkpoint - 1) ? "verified" : "committed");
+    }
+    assert.match(await panel.locator(".chart").nth(1).getAttribute("aria-label"), /^accuracy of the last step before each checkpoint: 6 points/);
+    await passesAxe(page, "a task with metrics");
     await picture(panel, "losses");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A training in rounds is posted by the browser's wallet, and the losses of its members are drawn as they are verified.
+// A training in rounds is posted by the browser's wallet, and the metrics of its members are drawn as they are verified.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -105,8 +105,8 @@ async function postsIt(page, url, state, right) {
 /// Points of round 0, whose members begin with one state, have the mean that a training on one machine has.
 async function drawsItsLosses(page, url, id, right) {
     const panel = page.locator("section", { hasText: "Loss and metrics" });
-    await panel.getByRole("button", { name: "Fetch the losses, and follow" }).click();
-    const rows = async () => Promise.all((await panel.getByRole("group", { name: "Losses of members" }).locator("tbody tr").all()).map(async (row) => (await row.locator("td").allTextContents()).map((cell) => cell.trim())));
+    await panel.getByRole("button", { name: "Fetch the metrics, and follow" }).click();
+    const rows = async () => Promise.all((await panel.getByRole("group", { name: "Metrics of members" }).locator("tbody tr").all()).map(async (row) => (await row.locator("td").allTextContents()).map((cell) => cell.trim())));
     const first = await until(180, "the losses of round 0", async () => {
         const found = (await rows()).filter(([round]) => round === "0");
         return found.length === kMembers && found;
@@ -115,9 +115,11 @@ async function drawsItsLosses(page, url, id, right) {
     const { losses } = JSON.parse((await run("task", "run", right, "--local", "--json")).out);
     const mean = first.reduce((sum, row) => sum + Number(row[3]), 0) / kMembers;
     assert.ok(Math.abs(mean - losses[0]) <= 1e-3 * losses[0], `${mean}, and on one machine ${losses[0]}`);
+    const batch = 16;
+    for (const [, , , , accuracy] of first) assert.ok(Math.abs(Math.round(batch * accuracy) - batch * accuracy) < 0.01 && accuracy > 0 && accuracy <= 1, `accuracy ${accuracy}`);
     // The first segment of each member is audited.
-    await until(120, "verified points", async () => (await rows()).filter(([round, , , , state]) => round === "0" && state === "verified").length === kMembers);
-    const caption = await panel.getByText(/points are verified, \d+ are claimed, 0 are of convicted members/).textContent();
+    await until(120, "verified points", async () => (await rows()).filter(([round, , , , , state]) => round === "0" && state === "verified").length === kMembers);
+    const caption = await panel.getByText(/points are verified, \d+ are claimed, 0 are disputed, 0 are of convicted members/).textContent();
     const events = await rpc(url, "retrace_taskEvents", `0x${id.toString(16)}`);
     const audited = events.filter(({ event, arguments: a }) => event === "SegmentVerified" && Number(a.audit) > 0).length;
     assert.ok(Number(/(\d+) points/.exec(caption)[1]) <= audited, `${caption}, ${audited} audits`);
@@ -130,7 +132,7 @@ async function drawsItsLosses(page, url, id, right) {
     await page.setViewportSize({ width: 1280, height: 900 });
     await picture(panel, "rounds");
     await panel.getByRole("button", { name: "Stop following" }).click();
-    await panel.getByRole("button", { name: "Follow the losses again" }).waitFor();
+    await panel.getByRole("button", { name: "Follow the metrics again" }).waitFor();
 }
 
 /// Tensors of a safetensors file by name.
@@ -155,7 +157,7 @@ async function fetchesItsModel(page, url, id) {
     await run("task", "fetch", String(id), "--node", url, "-o", out, "--data-dir", path.join(folder, "rounds-requester"));
     assert.deepEqual(tensorsOf(await saved.path()), tensorsOf(path.join(out, "model.safetensors")));
     const losses = page.locator("section", { hasText: "Loss and metrics" });
-    await losses.getByRole("button", { name: "Fetch the losses, and follow" }).click();
+    await losses.getByRole("button", { name: "Fetch the metrics, and follow" }).click();
     await losses.getByText(/points are verified/).waitFor({ timeout: 60_000 });
     const points = async () => (await losses.getByText(/points are verified/).textContent()).match(/\d+/g).slice(0, 2).reduce((sum, n) => sum + Number(n), 0);
     const events = await rpc(url, "retrace_taskEvents", name);

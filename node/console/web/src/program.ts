@@ -88,9 +88,12 @@ export function readProgram(file: Uint8Array, root: Uint8Array): Program {
     return program;
 }
 
+/** State tensors about the step before (kernels/builder/training.hpp). */
+export const kMetricTensors = ["metrics.accuracy", "metrics.gradient_norm", "metrics.loss"];
+
 /** State tensors of which a model has none: moments of an optimiser, what a training in rounds keeps, metrics. */
 export function modelTensors(tensors: StateTensor[]): number[] {
     const names = new Set(tensors.map(({ name }) => name));
     const isMoment = (name: string) => /\.(m|v|momentum)$/.test(name) && names.has(name.replace(/\.[a-z]+$/, ""));
-    return tensors.flatMap(({ name }, i) => (isMoment(name) || /^(rounds|metrics)\./.test(name) ? [] : [i]));
+    return tensors.flatMap(({ name }, i) => (isMoment(name) || name.startsWith("rounds.") || kMetricTensors.includes(name) ? [] : [i]));
 }

@@ -141,6 +141,10 @@ export interface Segment {
     segment: { state: string; commitHeight: string; audits: number; audit: string; windowEnd: string; openDisputes: number };
     start: Checkpoint | null;
     end: Checkpoint | null;
+    /** Of a training in rounds. */
+    member: { base: number; steps: number; age: number } | null;
+    /** By a rollback. */
+    undone: boolean;
 }
 
 export interface ExplainedBid {
@@ -260,6 +264,21 @@ export interface Group {
         earned: string;
         member: { base: number; messages: string; lastRound: number; absent: number; leaving: boolean };
     }[];
+    rollbacks: Rollback[];
+}
+
+/** The record of round `first` is read without the message of the run, and those up to `last` as empty. */
+export interface Rollback {
+    run: number;
+    first: number;
+    last: number;
+}
+
+/** The record of a closed round. */
+export interface Round {
+    index: number;
+    entries: { run: number; steps: number; age: number; weight: number }[];
+    total: number;
 }
 
 export interface Stake {

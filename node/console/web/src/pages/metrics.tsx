@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Metrics of a training: the loss that its checkpoints commit to, and the file that `retrace task fetch` writes.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+// Metrics of a training: those that its checkpoints commit to, and the file that `retrace task fetch` writes.
+import { useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { bytes, count, num, tame } from "../format";
-import { fetchLosses, kPointsMax, type LossPoint, pointsOf, replayed, shownRun } from "../losses";
+import { bytes, count, tame } from "../format";
 import { ErrorLine, FileField } from "../parts";
-import type { Group, Task } from "../records";
+import type { Dispute, Group, Task } from "../records";
 import type { TaskEvent } from "../rpc";
-import { RoundLosses } from "./round_losses";
+import { KeptNumbers } from "./kept_numbers";
+import { RoundNumbers } from "./round_numbers";
 
 const kBytesMax = 64 << 20;
 const kSeriesMax = 4;
@@ -38,88 +38,6 @@ export function parseMetrics(text: string): Curve {
         });
     }
     return { step, columns };
-}
-
-const isFinite = (points: LossPoint[]) => points.filter(({ loss }) => Number.isFinite(loss)).length;
-
-/** Points of checkpoints, those that auditors replayed apart from those that only their solver claims. */
-function Points({ points, interval }: { points: LossPoint[]; interval: number }) {
-    const { x, verified, claimed } = useMemo(() => ({
-        x: points.map(({ step }) => step),
-        verified: points.map((one) => (one.verified ? one.loss : null)),
-        claimed: points.map((one) => (one.verified ? null : one.loss)),
-    }), [points]);
-    const sure = points.filter((one) => one.verified).length;
-    const missing = points.length - isFinite(points);
-    return (
-        <>
-            <Chart
-                label="Loss of the last step before each checkpoint"
-                x={x}
-                xName="step"
-                series={[
-                    { name: "loss, replayed by auditors", values: verified, points: true, filled: true },
-                    { name: "loss, claimed by the solver", values: claimed, points: true },
-                ]}
-                height={180}
-            />
-            <p class="caption">
-                {`${count(sure)} points are verified, ${count(points.length - sure)} are claimed, one every ${count(interval)} steps`}
-                {missing > 0 && `; ${count(missing)} without a finite value`}
-            </p>
-        </>
-    );
-}
-
-/** The loss that the training keeps in its state, fetched when the person asks: those who keep states see the reader. */
-function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
-    const [points, setPoints] = useState<LossPoint[]>([]);
-    const [progress, setProgress] = useState("");
-    const [error, setError] = useState("");
-    const running = useRef<AbortController>();
-    useEffect(() => () => running.current?.abort(), []);
-    // What was opened when the losses were last asked for; undefined: the person has not asked for any.
-    const [asked, setAsked] = useState<number>();
-    const opened = useMemo(() => events.filter(({ event }) => event === "StateOpened").length, [events]);
-    const go = () => {
-        setAsked(opened);
-        const controller = new AbortController();
-        running.current = controller;
-        setError("");
-        setProgress("asking the node …");
-        const tell = (some: LossPoint[], of: number) => {
-            setPoints(some);
-            setProgress(`${count(some.length)} of ${count(of)} checkpoints`);
-        };
-        fetchLosses(task, events, controller.signal, tell)
-            .then(setError, (e: Error) => setError(e.message))
-            .finally(() => setProgress(""));
-    };
-    const idle = progress === "";
-    useEffect(() => {
-        if (idle && asked !== undefined && opened > asked) go();
-    }, [idle, asked, opened]);
-    const run = shownRun(task);
-    const verified = useMemo(() => replayed(events, run?.index ?? -1), [events, run?.index]);
-    const interval = num(task.spec.interval);
-    const now = useMemo(() => pointsOf(points, run?.index, verified, interval), [points, run?.index, verified]);
-    return (
-        <>
-            <p class="caption">
-                Each checkpoint commits to the loss of its last step. A point is <strong>verified</strong> if auditors replayed
-                its segment and got the same bits; the others are what the solver <strong>claims</strong>. At most {kPointsMax} are fetched, from
-                those who keep the states, and compared with the roots on the ledger; after the first time also those that are opened later.
-            </p>
-            <p>
-                <button type="button" disabled={progress !== ""} onClick={go}>
-                    {points.length ? "Fetch newer losses" : "Fetch the losses"}
-                </button>{" "}
-                <span role="status">{progress}</span>
-            </p>
-            {now.length > 0 && <Points points={now} interval={interval} />}
-            <ErrorLine text={error} />
-        </>
-    );
 }
 
 /** A file of metrics that the person chooses. */
@@ -167,10 +85,14 @@ function FromFile() {
 }
 
 /** `group`: null of a task that is not trained in rounds. */
-export function Metrics({ task, events, group }: { task: Task; events: TaskEvent[]; group: Group | null }) {
+export function Metrics({ task, events, group, disputes }: { task: Task; events: TaskEvent[]; group: Group | null; disputes: Dispute[] }) {
     return (
         <>
-            {group?.group ? <RoundLosses task={task} group={group} events={events} /> : <Committed task={task} events={events} />}
+            {group?.group ? (
+                <RoundNumbers task={task} group={group} events={events} disputes={disputes} />
+            ) : (
+                <KeptNumbers task={task} events={events} disputes={disputes} />
+            )}
             <FromFile />
         </>
     );

@@ -171,7 +171,7 @@ export function TaskPage({ id }: { id: number }) {
                     {older}
                 </Panel>
                 <Panel title="Loss and metrics">
-                    {group.data === undefined ? <Pending error={group.error} data={undefined} what="rounds" /> : <Metrics task={task.data} events={list} group={rounds} />}
+                    {group.data === undefined ? <Pending error={group.error} data={undefined} what="rounds" /> : <Metrics task={task.data} events={list} group={rounds} disputes={disputes.data?.items ?? []} />}
                 </Panel>
             </div>
             <Panel title="Bids">
