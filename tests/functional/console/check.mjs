@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Usage: node check.mjs PROGRAM FOLDER [NAME]. Runs every check but that of trainings in rounds, or those whose names hold
-// NAME; with the name rounds that one.
+// Usage: node check.mjs PROGRAM FOLDER [NAME]. Runs every check but those of trainings in rounds, or those whose names hold
+// NAME; with the names rounds and private those.
 import * as account from "./account.mjs";
 import * as machine from "./machine.mjs";
 import * as market from "./market.mjs";
+import * as private_ from "./private.mjs";
 import * as pruned from "./pruned.mjs";
 import * as reserving from "./reserving.mjs";
 import * as rounds from "./rounds.mjs";
 import * as server from "./server.mjs";
+import * as unaudited from "./unaudited.mjs";
 
 const wanted = process.argv[4] ?? "";
 let checks = 0;
-for (const part of wanted === "rounds" ? [rounds] : [server, account, machine, pruned, reserving, market]) {
+const alone = { rounds, private: private_ }[wanted];
+for (const part of alone ? [alone] : [server, account, machine, pruned, unaudited, reserving, market]) {
     for (const [name, check] of Object.entries(part)) {
-        if (part !== rounds && !name.includes(wanted)) continue;
+        if (!alone && !name.includes(wanted)) continue;
         checks++;
         const start = Date.now();
         try {

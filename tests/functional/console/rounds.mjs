@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A training in rounds is posted by the browser's wallet, and the metrics of its members are drawn as they are verified.
+// A training in rounds is posted by the browser's wallet, and the metrics of its members are drawn as they are verified; its receipt is checked.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
+import { checksItsReceipt } from "./receipts.mjs";
 import { addWallet } from "./wallet.mjs";
 import { fitsWidth, folder, go, openBrowser, openPage, passesAxe, picture, rpc, run, start, until, writeTable } from "./common.mjs";
 
@@ -192,6 +193,8 @@ export async function aTrainingInRoundsIsPostedAndWatched() {
         .catch(async (error) => { throw new Error(`${error.message}: ${await bids.textContent()}`); });
     await drawsItsLosses(page, url, id, right);
     await fetchesItsModel(page, url, id);
+    const said = await checksItsReceipt(page, url, id, path.join(folder, "rounds-model", "receipt.json"));
+    assert.equal(said.private_data, false);
     assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
     wallet.close();
     await browser.close();

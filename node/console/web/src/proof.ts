@@ -7,6 +7,7 @@ import { Reader } from "./program";
 import { node } from "./rpc";
 
 const kDepthMax = 256;
+const kProofsAtOnce = 20;
 const kHeaderBytes = 216;
 const kStateRootAt = 136;
 const kSparseLeaf = 8; // merkle's tags
@@ -146,4 +147,23 @@ export async function proveModel(task: number, run: number, state: number, round
     if (checkpoint.number(1) !== 1) fail("the state is not opened");
     checkpoint.raw(48); // height, deadline, salt
     return { ...proved, value: { contract, program, programBytes, solver, root: named(checkpoint.raw(32)), steps, interval } };
+}
+
+/** The root of an opened checkpoint: commitment 32, height 8, opened 1, its height 8, its deadline 8, salt 32, root 32, … */
+function openedRoot(bytes: Uint8Array): string {
+    if (bytes.length < 121 || bytes[40] !== 1) fail("the state is not opened");
+    return named(bytes.slice(89, 121));
+}
+
+/** The roots of many states of a run, in their order; the header is the newest of the last of them. */
+export async function proveStates(task: number, run: number, indices: number[]): Promise<Proved<string[]>> {
+    const value: string[] = [];
+    let newest = { height: 0, block: "" };
+    for (let first = 0; first < indices.length; first += kProofsAtOnce) {
+        // A node proves its newest states only, so each time those of another header.
+        const proved = await prove(...indices.slice(first, first + kProofsAtOnce).map((index) => recordLeaf("c", task, run, index)));
+        value.push(...proved.value.map(openedRoot));
+        newest = proved;
+    }
+    return { value, height: newest.height, block: newest.block };
 }

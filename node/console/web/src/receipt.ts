@@ -2,8 +2,10 @@
 // The receipt of a task, as `retrace task fetch` writes it (receipt.json), from what the ledger holds; and whether a
 // given one agrees with that.
 import { big, hex, num, words } from "./format";
+import { deliveredMember, type GroupFacts, groupFacts, segmentsOf } from "./group_receipt";
 import { allTaskEvents } from "./kept";
-import type { Audit, Page, Run, Segment, Status, Task } from "./records";
+import { proveStates } from "./proof";
+import type { Audit, Group, Page, Run, Segment, Status, Task } from "./records";
 import { node } from "./rpc";
 
 export interface Receipt {
@@ -25,14 +27,21 @@ export interface Receipt {
     audits: { segment: number; height: number; auditors: string[] }[];
 }
 
+const kProvedMax = 100;
+
 /** What the ledger holds of a task's delivered model. */
 export interface Held {
     receipt: Receipt;
-    /** Segments that the terms promise to audit and that nobody confirmed. */
-    missing: number[];
+    /** Of the run that delivered it. */
+    run: number;
+    /** Segments that the terms promise to audit and that nobody confirmed, by name. */
+    missing: string[];
+    /** Some segment was replayed by others. */
+    audited: boolean;
+    /** Of a training in rounds. */
+    group?: GroupFacts;
 }
 
-const kSegments = 1000;
 const kSeveralRuns = "The model comes from several runs, which this page cannot check: use retrace receipt verify.";
 
 const stands = (run: Run) => run.state !== "forfeited" && run.state !== "left";
@@ -43,41 +52,57 @@ export function deliveredRun(task: Task): Run | undefined {
     return whole.sort((a, b) => num(b.nextState) - num(a.nextState))[0];
 }
 
+function runOf(task: Task, group: Group | null, solver: string | undefined): Run {
+    const ended = (run: Run) => stands(run) && num(run.nextState) > num(task.segments);
+    const run = group
+        ? deliveredMember(task, group, solver)
+        : solver === undefined ? deliveredRun(task) : task.runs.filter((one) => one.solver === solver && ended(one)).pop();
+    if (!run) throw new Error(solver === undefined ? "No run has delivered a model." : `No run of task ${num(task.task.id)} by ${solver} stands that trained it to the end.`);
+    if (num(run.firstState) !== 0) throw new Error(kSeveralRuns);
+    return run;
+}
+
+async function auditsOf(task: string): Promise<Map<number, Audit>> {
+    const out = new Map<number, Audit>();
+    for (let before: string | null = null; ; ) {
+        const page: Page<Audit> = await node.call<Page<Audit>>("retrace_audits", [{ task, limit: 100, ...(before ? { before } : {}) }]);
+        for (const audit of page.items) out.set(num(audit.id), audit);
+        before = page.next;
+        if (before === null) return out;
+    }
+}
+
+/** Segments of a training by one solver that its terms promise to audit; the first and the last are always drawn. */
+function notConfirmed(segments: Segment[], last: number): string[] {
+    const found = new Set(segments.filter(({ segment }) => segment.state === "verified").map(({ index }) => num(index)));
+    const notDrawn = new Set(segments.filter(({ segment }) => segment.state === "unaudited" && num(segment.audit) === 0).map(({ index }) => num(index)));
+    const all = Array.from({ length: last }, (_, index) => index);
+    return all.filter((index) => !found.has(index) && (!notDrawn.has(index) || index === 0 || index === last - 1)).map(String);
+}
+
 /** Reads the chain; an Error says why there is no receipt. `solver`: whose run it is, else the delivered one's. */
 export async function receiptOf(id: number, solver?: string): Promise<Held> {
-    const task = await node.call<Task | null>("retrace_task", [hex(id)]);
+    const [task, answer] = await Promise.all([
+        node.call<Task | null>("retrace_task", [hex(id)]),
+        node.call<Group | null>("retrace_group", [hex(id)]),
+    ]);
     if (!task) throw new Error(`There is no task ${id}.`);
     if (task.task.state !== "settled" && task.task.state !== "delivering")
         throw new Error(`Task ${id} is ${words(task.task.state)}: it has delivered no model, so no receipt of it holds.`);
-    const last = num(task.segments);
-    const ended = (run: Run) => stands(run) && num(run.nextState) > last;
-    const run = solver === undefined ? deliveredRun(task) : task.runs.filter((one) => one.solver === solver && ended(one)).pop();
-    if (!run) throw new Error(solver === undefined ? "No run has delivered a model." : `No run of task ${id} by ${solver} stands that trained it to the end.`);
-    if (num(run.firstState) !== 0) throw new Error(kSeveralRuns);
-    const [status, events] = await Promise.all([
+    const group = answer?.group ? answer : null;
+    const run = runOf(task, group, solver);
+    const last = num(run.nextState) - 1;
+    const [status, events, segments, audits, facts] = await Promise.all([
         node.call<Status>("retrace_status"),
         allTaskEvents(id, num(task.task.postedHeight)),
+        segmentsOf(task, run),
+        auditsOf(task.task.id),
+        group ? groupFacts(task, group) : undefined,
     ]);
-    const segments: Segment[] = [];
-    for (let first = 0; first < num(task.segments); first += kSegments)
-        segments.push(...((await node.call<Segment[] | null>("retrace_segments", [hex(id), hex(run.index), hex(first), hex(kSegments)])) ?? []));
-    const audits = new Map<number, Audit>();
-    for (let before: string | null = null; ; ) {
-        const page: Page<Audit> = await node.call<Page<Audit>>("retrace_audits", [{ task: hex(id), limit: 100, ...(before ? { before } : {}) }]);
-        for (const audit of page.items) audits.set(num(audit.id), audit);
-        before = page.next;
-        if (before === null) break;
-    }
     const verified = new Map(events.filter((one) => one.event === "SegmentVerified").map((one) => [num(one.arguments.audit), num(one.height)]));
     const settled = events.find((one) => one.event === "TaskStateChanged" && num(one.arguments.to) === 6);
     const states = new Map<number, Receipt["states"][0]>();
     const proofs: Receipt["audits"] = [];
-    const missing: number[] = [];
-    const found = new Set(segments.filter(({ segment }) => segment.state === "verified").map(({ index }) => num(index)));
-    const notDrawn = new Set(segments.filter(({ segment }) => segment.state === "unaudited" && num(segment.audit) === 0).map(({ index }) => num(index)));
-    // The first and the last segment are always drawn.
-    for (let index = 0; index < last; index++)
-        if (!found.has(index) && (!notDrawn.has(index) || index === 0 || index === last - 1)) missing.push(index);
     for (const { index, segment, start, end } of segments) {
         for (const [place, checkpoint] of [[num(index), start], [num(index) + 1, end]] as const)
             if (checkpoint?.opened) states.set(place, { index: place, height: num(checkpoint.openHeight), root: checkpoint.root });
@@ -105,20 +130,21 @@ export async function receiptOf(id: number, solver?: string): Promise<Held> {
         audits: proofs,
     };
     if (!states.has(0) || !states.has(last)) throw new Error("The ledger has not opened the first and the last state.");
-    return { receipt, missing };
+    if (!facts) return { receipt, run: run.index, missing: notConfirmed(segments, last), audited: proofs.length > 0 };
+    const missing = facts.members.flatMap(({ run: { index }, missed }) => (missed === undefined ? [] : [`${missed} of run ${index}`]));
+    return { receipt, run: run.index, missing, audited: facts.members.some((member) => member.verified > 0), group: facts };
 }
 
 /** As a file. */
 export const textOf = (receipt: Receipt): string => JSON.stringify({ ...receipt, seed: 0 }).replace('"seed":0,', `"seed":${receipt.seed},`);
 
 /** What nobody has confirmed, in capitals for the headline; empty if the terms' audits were made. */
-export function unaudited({ receipt, missing }: Held): string {
-    if (receipt.audits.length === 0) return "NOT AUDITED: no segment was replayed by others.";
+export function unaudited({ audited, missing }: Pick<Held, "audited" | "missing">): string {
+    if (!audited) return "NOT AUDITED: no segment was replayed by others.";
     if (missing.length === 0) return "";
     const shown = missing.slice(0, 8).join(", ") + (missing.length > 8 ? ", …" : "");
     return `NOT AUDITED in segment ${shown}, which the terms promise.`;
 }
-
 
 export interface Line {
     what: string;
@@ -155,7 +181,7 @@ export function compare(given: Receipt, own: Receipt): Line[] {
         ok: wrong.length === 0 && given.states.length > 0,
         note: wrong.length ? `the root or height of state ${wrong.map((state) => state.index).slice(0, 8).join(", ")} is not the ledger's` : "",
     });
-    const last = Math.ceil(own.steps / own.interval);
+    const last = own.states.at(-1)?.index;
     const whole = given.states[0]?.index === 0 && given.states.at(-1)?.index === last;
     out.push({ what: "the first state and the model's", ok: whole, note: whole ? "" : `state 0 is not its first or state ${last} not its last` });
     // A receipt whose proofs were checked names no heights of audits: no proof has them.
@@ -174,6 +200,21 @@ export function compare(given: Receipt, own: Receipt): Line[] {
     ];
     out.push({ what: `${given.audits.length} audits`, ok: notes.length === 0, note: notes.join("; ") });
     return out;
+}
+
+/** Compares the roots that the node tells of the states, at most `kProvedMax` of them, with its proofs under its newest header. */
+export async function proveRoots({ receipt, run }: Held): Promise<Line> {
+    const { states, task } = receipt;
+    const stride = Math.ceil(states.length / kProvedMax);
+    const chosen = states.filter((_, i) => i % stride === 0 || i === states.length - 1);
+    const proved = await proveStates(task, run, chosen.map((state) => state.index));
+    const wrong = chosen.filter((state, i) => state.root !== proved.value[i]).map((state) => state.index);
+    const where = `the state of block ${proved.height}, ${proved.block}`;
+    return {
+        what: `${chosen.length} of the ledger's ${states.length} roots, by proofs`,
+        ok: wrong.length === 0,
+        note: wrong.length ? `${where}, has another root of state ${wrong.slice(0, 8).join(", ")} than the node tells` : `they are in ${where}`,
+    };
 }
 
 /** Reads a receipt.json; throws a sentence if it is none. */

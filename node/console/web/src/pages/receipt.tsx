@@ -2,17 +2,19 @@
 // The model of a task, compared with its root; its receipt, to save; a check of one that somebody gave.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { bytes, count, hex, num, save, tame } from "../format";
+import { bytes, count, hex, many, num, save, tame } from "../format";
+import type { GroupFacts } from "../group_receipt";
 import { fetchModel } from "../model";
-import { Address, ErrorLine, FileField, Hash, Panel } from "../parts";
+import { Address, ErrorLine, FileField, Hash, Panel, State, Table } from "../parts";
 import { peersOf } from "../peers";
 import { proveModel } from "../proof";
-import { compare, deliveredRun, type Line, parseReceipt, receiptOf, textOf, unaudited } from "../receipt";
+import { compare, deliveredRun, type Line, parseReceipt, proveRoots, receiptOf, textOf, unaudited } from "../receipt";
 import type { Segment, Task } from "../records";
 import { node } from "../rpc";
 import { Bar } from "./tasks";
 
 const kBytesMax = 16 << 20;
+const kMembersMax = 100; // rows of a table
 
 /** `rounds`: a training whose members have states of their own; the last of one that delivers has the shared model. */
 function Model({ task, rounds }: { task: Task; rounds: boolean }) {
@@ -81,44 +83,89 @@ function Model({ task, rounds }: { task: Task; rounds: boolean }) {
     );
 }
 
-/** Of a training in rounds: the page neither makes nor checks its receipt. */
-function OfRounds({ task }: { task: Task }) {
+/** On whose messages the model of a training in rounds rests, and who checked them. */
+function OfRounds({ facts }: { facts: GroupFacts }) {
+    const sum = (of: "recorded" | "consented" | "unverified") => facts.members.reduce((total, member) => total + member[of], 0);
     return (
-        <Panel title="Model and receipt">
-            <p class="caption">
-                The model is fetched from a member that delivers it, or from those who keep its last state; this page hashes the plan and every tile
-                and compares them with the roots on the ledger. The receipt counts the segments of all members: <code>retrace task fetch</code>{" "}
-                writes it, and <code>retrace receipt verify</code> checks it.
+        <>
+            <p>
+                {many(facts.rounds, "round")}, {count(facts.emptyRounds)} of them without a message; the model rests on {many(sum("recorded"), "message")} of{" "}
+                {many(facts.members.length, "member")}.
             </p>
-            <Model task={task} rounds />
-        </Panel>
+            {facts.isPrivate && (
+                <p>
+                    <strong>PRIVATE DATA:</strong> {many(sum("unverified"), "segment")} that train on members' own data are unverified, and{" "}
+                    {count(sum("consented"))} were checked only by accounts to which the member gave the data, which may be its own.
+                </p>
+            )}
+            <Table
+                label="Segments of members"
+                head={[["member"], ["state"], ["messages", "num"], ["audited", "num"], ["not drawn", "num"], ["drawn, not audited", "num"],
+                    ...(facts.isPrivate ? ([["own data, by consent", "num"], ["own data, unverified", "num"]] as [string, "num"][]) : [])]}
+            >
+                {facts.members.slice(0, kMembersMax).map(({ run, ...one }) => (
+                    <tr key={run.index}>
+                        <td>run {run.index}, <Address of={run.solver} /></td>
+                        <td><State of={run.state} /></td>
+                        <td class="num">{count(one.recorded)}</td>
+                        <td class="num">{count(one.verified)}</td>
+                        <td class="num">{count(one.notDrawn)}</td>
+                        <td class="num">{count(one.unaudited)}</td>
+                        {facts.isPrivate && <td class="num">{count(one.consented)}</td>}
+                        {facts.isPrivate && <td class="num">{count(one.unverified)}</td>}
+                    </tr>
+                ))}
+            </Table>
+            {facts.members.length > kMembersMax && <p class="caption">and {count(facts.members.length - kMembersMax)} more</p>}
+            <ul class="plain">
+                {facts.rollbacks.map(({ run, first, last }) => (
+                    <li key={`${run} ${first}`}>
+                        Rolled back: the message of run {run} in round {count(first)}, and all messages of later rounds up to {count(last)}, are not in the model.
+                    </li>
+                ))}
+                {facts.unanswered.slice(0, kMembersMax).map(({ run, round, weight, total, convicted }) => (
+                    <li key={`${run} ${round}`}>
+                        <strong>IN THE MODEL:</strong> the message of run {run} in round {count(round)}, {count(weight)} of the weights' sum of {count(total)}, of a
+                        member that {convicted ? "was convicted" : "lost its lock by a deadline"}; the plan's clip bounds what it moved.
+                    </li>
+                ))}
+            </ul>
+            {facts.unanswered.length > kMembersMax && <p class="caption">and {count(facts.unanswered.length - kMembersMax)} more such messages</p>}
+        </>
     );
 }
 
-export const ReceiptPanel = ({ task, rounds }: { task: Task; rounds: boolean }) => (rounds ? <OfRounds task={task} /> : <OfOne task={task} />);
-
-function OfOne({ task }: { task: Task }) {
+/** `rounds`: of a training in rounds. */
+export function ReceiptPanel({ task, rounds }: { task: Task; rounds: boolean }) {
     const id = num(task.task.id);
     const [lines, setLines] = useState<Line[]>();
     const [name, setName] = useState("");
     const [error, setError] = useState("");
     const [saved, setSaved] = useState("");
     const [doubt, setDoubt] = useState("");
+    const [facts, setFacts] = useState<GroupFacts>();
+    const [busy, setBusy] = useState(false);
     const attempt = async (work: () => Promise<void>) => {
         setError("");
         setLines(undefined);
         setSaved("");
+        setDoubt("");
+        setFacts(undefined);
+        setBusy(true);
         try {
             await work();
         } catch (e) {
             setError((e as Error).message);
         }
+        setBusy(false);
     };
     const make = () =>
         attempt(async () => {
-            const { receipt } = await receiptOf(id);
-            save(`receipt-${id}.json`, textOf(receipt));
-            setSaved(`${count(receipt.states.length)} states, ${count(receipt.audits.length)} audits`);
+            const held = await receiptOf(id);
+            save(`receipt-${id}.json`, textOf(held.receipt));
+            setSaved(`saved: ${many(held.receipt.states.length, "state")}, ${many(held.receipt.audits.length, "audit")}`);
+            setDoubt(unaudited(held));
+            setFacts(held.group);
         });
     const check = (file: File) =>
         attempt(async () => {
@@ -126,24 +173,27 @@ function OfOne({ task }: { task: Task }) {
             const given = parseReceipt(await file.text());
             if (given.task !== id) throw new Error(`This is the receipt of task ${given.task}.`);
             const held = await receiptOf(id, given.solver);
-            setLines(compare(given, held.receipt));
+            setLines([...compare(given, held.receipt), await proveRoots(held)]);
             setDoubt(unaudited(held));
+            setFacts(held.group);
             setName(tame(file.name, 60));
         });
     const wrong = lines?.filter((line) => !line.ok).length ?? 0;
     return (
         <Panel title="Model and receipt">
             <p class="caption">
-                The model is fetched from its solver or from those who keep it; this page hashes the program and every tile and compares them
+                The model is fetched from {rounds ? "a member that delivers it" : "its solver"} or from those who keep it; this page hashes the{" "}
+                {rounds ? "plan" : "program"} and every tile and compares them
                 with the root of the last state of a run that stands. Proofs against the newest block's header show that, and the terms. That this
-                header is the chain's, the node says: compare its hash with another node's. The receipt names the program, the data and every opened state by its root, and who audited what.
+                header is the chain's, the node says: compare its hash with another node's. The receipt names the program, the data and every opened state{rounds && " of the member that delivers"} by
+                its root, and who audited what{rounds && "; below it this page counts the segments of all members"}.
             </p>
-            <Model task={task} rounds={false} />
+            <Model task={task} rounds={rounds} />
             <p>
-                <button type="button" onClick={() => void make()}>
+                <button type="button" disabled={busy} onClick={() => void make()}>
                     Save receipt.json
                 </button>{" "}
-                <span role="status">{saved && `saved: ${saved}`}</span>
+                <span role="status">{busy ? "asking the node …" : saved}</span>
             </p>
             <p>
                 <FileField label="check a receipt.json against the ledger" accept=".json,application/json" take={(file) => void check(file)} />
@@ -163,6 +213,8 @@ function OfOne({ task }: { task: Task }) {
                     </ul>
                 </div>
             )}
+            {!lines && doubt && <p><strong>{doubt}</strong></p>}
+            {facts && <OfRounds facts={facts} />}
         </Panel>
     );
 }
