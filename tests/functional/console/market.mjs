@@ -86,6 +86,7 @@ export async function theDemoIsWatched() {
     assert.ok(measured.length > 0, "the ledger measured a solver");
     for (const { solver, info } of measured)
         await page.locator("tr", { has: page.locator(`a[title="${solver}"]`) }).getByText(`${(Number(info.capability) / 1e9).toPrecision(3)} G/block`).waitFor();
+    await knowsTheVerifiers(page, url);
     await looksRight(page, "the network");
     await picture(page, "network");
     await exploresTheChain(page, url);
@@ -98,6 +99,37 @@ export async function theDemoIsWatched() {
     await browser.close();
     await demo.end("SIGINT");
     assert.match(demo.out, /"outcome":"convicted"/);
+}
+
+/// Verdicts, disputes and speed of each verifier, by the events of both tasks.
+async function knowsTheVerifiers(page, url) {
+    const panel = page.locator("section.panel").filter({ has: page.locator("h2", { hasText: "Verifiers" }) });
+    await panel.getByText(/The rest is counted from block/).waitFor({ timeout: 15_000 });
+    const [events, tasks] = [[], []];
+    for (const id of ["0x1", "0x2"]) {
+        tasks.push((await rpc(url, "retrace_task", id)).spec);
+        events.push(...(await rpc(url, "retrace_taskEvents", id)));
+    }
+    const named = (event, fits) => events.filter((one) => one.event === event && fits(one.arguments));
+    for (const { verifier } of await rpc(url, "retrace_verifiers")) {
+        const verdicts = named("VerdictCommitted", (a) => a.auditor === verifier).sort((a, b) => Number(a.height) - Number(b.height));
+        const disputes = named("DisputeOpened", (a) => a.challenger === verifier).length;
+        let [work, blocks, last] = [0, 0, 0];
+        for (const { height, arguments: { audit } } of verdicts) {
+            const [draw] = named("AuditorsDrawn", (a) => a.audit === audit && a.auditors.includes(verifier));
+            const { stepCost, interval } = tasks[Number(draw.arguments.task) - 1];
+            work += Number(stepCost) * Number(interval);
+            blocks += Math.max(1, Number(height) - Math.max(Number(draw.height), last));
+            last = Number(height);
+        }
+        const row = panel.locator("tr", { has: page.locator(`a[title="${verifier}"]`) });
+        const wanted = [verdicts.length ? `${(work / blocks / 1e9).toPrecision(3)} G/block` : "–", String(verdicts.length), "0", String(disputes), "0"];
+        await until(20, `the record of ${verifier}`, async () => {
+            const cells = await row.locator("td").allTextContents();
+            return [cells[1], ...cells.slice(6)].join() === wanted.join();
+        }).catch(async (error) => { throw new Error(`${error.message}: ${await row.textContent()}, wanted ${wanted}`); });
+    }
+    assert.ok(named("DisputeOpened", () => true).length > 0);
 }
 
 /// With the keyboard, the way of a reader who sees neither colours nor titles: the last segment is always audited.
@@ -278,10 +310,10 @@ async function checksAReceipt(page) {
     await check("own.json", own);
     await panel.getByText("own.json agrees with the ledger").waitFor();
     await check("changed.json", own.replace(/("index":3,"height":\d+,"root":"0x)(.)/, (_, before, digit) => before + (digit === "0" ? "1" : "0")));
-    await panel.getByText("changed.json: 1 of 13 parts differ from the ledger").waitFor();
+    await panel.getByText("changed.json: 1 of 14 parts differ from the ledger").waitFor();
     await panel.getByText("the root or height of state 3 is not the ledger's").waitFor();
     await check("fewer.json", own.replace(/"audits":\[.*\]/s, '"audits":[]'));
-    await panel.getByText("fewer.json: 1 of 13 parts differ from the ledger").waitFor();
+    await panel.getByText("fewer.json: 1 of 14 parts differ from the ledger").waitFor();
     await panel.getByText("the file lacks the audit of segment").waitFor();
     await check("seed.json", own.replace(/"seed":\s*\d+/, '"seed":9007199254740993'));
     await panel.getByText("the file says \"9007199254740993\"").waitFor();

@@ -8,10 +8,12 @@ import { big, coins, count, duration, hex, num } from "../format";
 import { contractList, useEvents, useHead, useQuery, useTitle } from "../hooks";
 import { type Kept, keptLogs, useTaskEvents } from "../kept";
 import { Address, BlockLink, Coins, Panel, Pending, Table, Tiles } from "../parts";
-import type { Page, Solver, Status, Task, TaskSummary, Verifier } from "../records";
+import type { Page, Solver, Status, TaskSummary, Verifier } from "../records";
 import { node } from "../rpc";
+import { speed, workOf } from "../work";
 import { Reservations } from "./reservations";
 import { TaskTable } from "./tasks";
+import { Verifiers } from "./verifiers";
 
 const kPricesMax = 60;
 const kSolversMax = 50;
@@ -27,16 +29,6 @@ interface Assigned {
     height: number;
     task: string;
     wei: bigint;
-}
-
-/** Of a task's segment; what a task asks for never changes. */
-const works = new Map<string, number>();
-async function workOf(task: string): Promise<number> {
-    if (!works.has(task)) {
-        const spec = (await node.call<Task | null>("retrace_task", [task]))?.spec;
-        works.set(task, spec ? num(spec.stepCost) * Math.min(num(spec.interval), num(spec.steps)) : NaN);
-    }
-    return works.get(task) as number;
 }
 
 /** The newest assignments among the blocks that the node keeps. */
@@ -89,9 +81,6 @@ function usePrices(height: number): { prices: Kept<Price> | undefined; error: st
     return { prices, error };
 }
 
-/** Multiply-adds a block, as the ledger measured them. */
-const speed = (capability: unknown) => (num(capability) > 0 ? `${(num(capability) / 1e9).toPrecision(3)} G/block` : "–");
-
 function Prices({ height }: { height: number }) {
     const { prices: kept, error } = usePrices(height);
     if (!kept) return error ? <Pending error={error} data={undefined} what="prices" /> : <p class="dim">Loading prices …</p>;
@@ -135,7 +124,7 @@ function Solvers({ height }: { height: number }) {
                 {list.slice(0, kSolversMax).map((one) => (
                     <tr key={one.solver}>
                         <td><Address of={one.solver} /></td>
-                        <td class="num">{speed(one.info.capability)}</td>
+                        <td class="num">{speed(num(one.info.capability))}</td>
                         <td class="num"><Coins of={one.stake.bonded} /></td>
                         <td class="num"><Coins of={one.stake.locked} /></td>
                         <td class="num">{count(one.info.reputation.settled)}</td>
@@ -146,26 +135,6 @@ function Solvers({ height }: { height: number }) {
             </Table>
             {list.length > kSolversMax && <p class="caption">and {count(list.length - kSolversMax)} more</p>}
         </>
-    );
-}
-
-function Verifiers({ list }: { list: Verifier[] }) {
-    return (
-        <Table
-            label="Verifiers"
-            head={[["verifier"], ["staked", "num"], ["weight", "num"], ["audits", "num"], ["missed", "num"]]}
-            empty={list.length === 0 && "No verifier takes part: no segment can be audited."}
-        >
-            {list.map((one) => (
-                <tr key={one.verifier}>
-                    <td><Address of={one.verifier} /></td>
-                    <td class="num"><Coins of={one.stake.bonded} /></td>
-                    <td class="num"><Coins of={one.info.weight} /></td>
-                    <td class="num">{count(one.info.audits)}</td>
-                    <td class="num">{count(one.info.missed)}</td>
-                </tr>
-            ))}
-        </Table>
     );
 }
 
@@ -219,7 +188,7 @@ export function NetworkPage() {
                     </Panel>
                     <Panel title="Verifiers">
                         <Pending error={verifiers.error} data={verifiers.data} what="verifiers" />
-                        {verifiers.data && <Verifiers list={verifiers.data} />}
+                        {verifiers.data && <Verifiers list={verifiers.data} height={height} />}
                     </Panel>
                 </div>
                 <div>
