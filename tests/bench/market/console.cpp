@@ -12,7 +12,7 @@ constexpr std::string_view kSkip = "SKIP: ";
 }  // namespace
 
 std::vector<Row> measure_console() {
-    const std::vector<std::string> names{"first_paint", "transferred", "live_delay"};
+    const std::vector<std::string> names{"first_paint", "transferred", "live_delay", "scroll_frame", "scroll_work"};
     std::vector<Row> printed = child_rows(RETRACE_CONSOLE_TEST " " RETRACE_PROGRAM " figures", names);
     const auto skipped =
         std::find_if(printed.begin(), printed.end(), [](const Row& row) { return row.name.starts_with(kSkip); });

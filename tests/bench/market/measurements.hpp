@@ -36,8 +36,8 @@ std::vector<Row> measure_classes(std::uint64_t instances);
 std::vector<Row> measure_waiting(std::uint64_t instances);
 /// `quickstart`: from the start of `retrace solver --quickstart` to its first bid in a block, on a chain of its own.
 std::vector<Row> measure_quickstart();
-/// `first_paint`, `transferred`, `live_delay` of the console (node/BENCHMARKS.md), each with the most that is allowed; a row
-/// has failed if it is more. Without npm or Chromium they are not measured, and say so.
+/// `first_paint`, `transferred`, `live_delay`, `scroll_frame`, `scroll_work` of the console (node/BENCHMARKS.md), each with the
+/// most that is allowed; a row has failed if it is more. Without npm or Chromium they are not measured, and say so.
 std::vector<Row> measure_console();
 
 }  // namespace retrace::bench

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import path from "node:path";
 import WebSocket, { WebSocketServer } from "ws";
-import { figure, folder, go, openBrowser, openPage, passesAxe, run, start, until } from "./common.mjs";
+import { compileSmall, figure, fitsWidth, folder, go, openBrowser, openPage, passesAxe, rpc, run, start, until } from "./common.mjs";
 
 const kBytesMax = 300_000;
 
@@ -71,6 +71,82 @@ export async function thePageIsQuick() {
     figure("first_paint", "ms", paint, 1000);
     figure("live_delay", "ms", Math.max(...delays), 1000);
     return `first_paint ${paint.toFixed(0)} ms, live_delay at most ${Math.max(...delays)} ms behind another subscriber`;
+}
+
+const kTasks = 10_000;
+const kStates = ["bidding", "assigned", "running", "delivering", "settled", "cancelled", "expired", "forfeited"];
+
+/// Answers of `retrace_tasks` as a market of `kTasks` gives them, made from what the node says of a real one.
+function manyTasks(real, { limit = 50, before }) {
+    const first = Math.min(kTasks, before === undefined ? kTasks : Number(before) - 1);
+    const items = Array.from({ length: Math.min(limit, first) }, (_, i) => {
+        const id = first - i;
+        const hex = (value) => `0x${value.toString(16)}`;
+        return { ...real, id: hex(id), name: `${real.name} ${id}`, state: kStates[id % kStates.length], segments: hex(100), paid: hex(id % 101),
+            requester: `0x${id.toString(16).padStart(40, "0")}`, postedHeight: hex(7 * id) };
+    });
+    return { items, next: first > limit ? `0x${(first - limit + 1).toString(16)}` : null };
+}
+
+/// A list of 10,000 tasks: few of its rows are elements, all are reached, and it scrolls. The page and the browser are real;
+/// the rows are answers that this test makes from the node's answer about one posted task.
+export async function thePageIsSmoothWithManyRows() {
+    const { url, node } = await startNode("many", 0);
+    await run("task", "submit", await compileSmall("a task"), "--node", url, "--dev-account", "0", "--data-dir", path.join(folder, "many-requester"), "--allow-unaudited");
+    const [real] = (await rpc(url, "retrace_tasks")).items;
+    const browser = await openBrowser();
+    const page = await browser.newPage();
+    const wrong = [];
+    page.on("pageerror", (error) => wrong.push(String(error)));
+    await page.routeWebSocket(/.*/, (socket) => {
+        const link = socket.connectToServer();
+        socket.onMessage((text) => {
+            const { id, method, params } = JSON.parse(text);
+            if (method === "retrace_tasks") socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: manyTasks(real, params[0] ?? {}) }));
+            else link.send(text);
+        });
+    });
+    await page.goto(`${url}/#/tasks`);
+    const box = page.getByRole("group", { name: "Tasks" });
+    await box.getByText(`a task ${kTasks}`, { exact: true }).waitFor({ timeout: 15_000 });
+    assert.equal(await box.locator("table").getAttribute("aria-rowcount"), String(kTasks + 1));
+    const height = await box.locator("tbody tr:not([aria-hidden])").nth(3).evaluate((row) => row.getBoundingClientRect().height);
+    assert.equal(height, 28, "the height that the window counts with");
+    await page.evaluate(() => {
+        window.frameTimes = [];
+        const tick = (at) => (window.frameTimes.push(at), requestAnimationFrame(tick));
+        requestAnimationFrame(tick);
+    });
+    const area = await box.boundingBox();
+    const devtools = await browser.newCDPSession(page);
+    await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+    const worked = async () => (await devtools.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
+    const before = await worked();
+    const begin = await page.evaluate(() => (window.frameTimes.length = 0, performance.now()));
+    await devtools.send("Input.synthesizeScrollGesture", { x: area.x + area.width / 2, y: area.y + area.height / 2, yDistance: -40_000, speed: 5000, gestureSourceType: "mouse" });
+    const { times, end, top } = await page.evaluate(() => ({ times: window.frameTimes, end: performance.now(), top: document.querySelector(".windowed").scrollTop }));
+    const work = (1000 * ((await worked()) - before)) / times.length;
+    assert.ok(top > 30_000, `it was scrolled by ${top} pixels in ${end - begin} ms`);
+    const deltas = times.slice(1).map((at, i) => at - times[i]).sort((a, b) => a - b);
+    const slow = deltas[Math.floor(0.95 * deltas.length)];
+    const second = (1000 * deltas.length) / deltas.reduce((sum, one) => sum + one, 0);
+    const elements = await box.locator("tbody tr").count();
+    assert.ok(elements < 120, `${elements} rows are elements`);
+    await until(10, "the rows at the new place", async () => (await box.locator("td", { hasText: /^…$/ }).count()) === 0);
+    // With the keyboard, to the oldest.
+    await box.focus();
+    await page.keyboard.press("End");
+    await box.getByText("a task 1", { exact: true }).waitFor({ timeout: 15_000 });
+    assert.equal(await box.locator("tbody tr:not([aria-hidden])").last().getAttribute("aria-rowindex"), String(kTasks + 1));
+    await passesAxe(page, "ten thousand tasks");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await fitsWidth(page, "ten thousand tasks on a phone");
+    assert.deepEqual(wrong, []);
+    await browser.close();
+    await node.end();
+    figure("scroll_frame", "ms", slow, 17);
+    figure("scroll_work", "ms", work, 1000 / 60);
+    return `${second.toFixed(1)} frames a second, 95 % within ${slow.toFixed(1)} ms, ${work.toFixed(1)} ms of work each; ${elements} of ${kTasks} rows are elements`;
 }
 
 /// What a liar answers. Each method gets each of these in turn.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The list of tasks.
 import { useState } from "preact/hooks";
-import { count, hex, num, tame } from "../format";
-import { useQuery, useTitle } from "../hooks";
+import { count, num, tame } from "../format";
+import { useTitle } from "../hooks";
 import { Address, BlockLink, Coins, Panel, Pending, State, Table } from "../parts";
-import type { Page, TaskSummary } from "../records";
+import type { TaskSummary } from "../records";
+import { useAllTasks, useTasksIn } from "../task_rows";
+import { WindowedTable } from "../windowed";
 
-const kPage = 50;
 const kStates = ["", "bidding", "assigned", "running", "delivering", "settled", "cancelled", "expired", "forfeited"];
 
 export function Bar({ done, of, label }: { done: number; of: number; label: string }) {
@@ -18,27 +19,27 @@ export function Bar({ done, of, label }: { done: number; of: number; label: stri
     );
 }
 
+const kHead: [name: string, kind?: "num"][] = [["task"], ["name"], ["state"], ["paid segments"], ["at most", "num"], ["requester"], ["posted", "num"]];
+
+const cellsOf = (one: TaskSummary) => (
+    <>
+        <td><a class="num" href={`#/task/${num(one.id)}`}>{num(one.id)}</a></td>
+        <td class="name"><a href={`#/task/${num(one.id)}`}>{tame(one.name, 40)}</a></td>
+        <td><State of={one.state} /></td>
+        <td>
+            <Bar done={num(one.paid)} of={num(one.segments)} label={`${count(one.paid)} of ${count(one.segments)} segments are paid`} />{" "}
+            <span class="num">{count(one.paid)}/{count(one.segments)}</span>
+        </td>
+        <td class="num"><Coins of={one.priceCeiling} /></td>
+        <td><Address of={one.requester} /></td>
+        <td class="num"><BlockLink of={one.postedHeight} /></td>
+    </>
+);
+
 export function TaskTable({ tasks }: { tasks: TaskSummary[] }) {
     return (
-        <Table
-            label="Tasks"
-            head={[["task"], ["name"], ["state"], ["paid segments"], ["at most", "num"], ["requester"], ["posted", "num"]]}
-            empty={tasks.length === 0 && "There are no tasks."}
-        >
-            {tasks.map((one) => (
-                <tr key={one.id}>
-                    <td><a class="num" href={`#/task/${num(one.id)}`}>{num(one.id)}</a></td>
-                    <td class="name"><a href={`#/task/${num(one.id)}`}>{tame(one.name, 40)}</a></td>
-                    <td><State of={one.state} /></td>
-                    <td>
-                        <Bar done={num(one.paid)} of={num(one.segments)} label={`${count(one.paid)} of ${count(one.segments)} segments are paid`} />{" "}
-                        <span class="num">{count(one.paid)}/{count(one.segments)}</span>
-                    </td>
-                    <td class="num"><Coins of={one.priceCeiling} /></td>
-                    <td><Address of={one.requester} /></td>
-                    <td class="num"><BlockLink of={one.postedHeight} /></td>
-                </tr>
-            ))}
+        <Table label="Tasks" head={kHead} empty={tasks.length === 0 && "There are no tasks."}>
+            {tasks.map((one) => <tr key={one.id}>{cellsOf(one)}</tr>)}
         </Table>
     );
 }
@@ -46,10 +47,8 @@ export function TaskTable({ tasks }: { tasks: TaskSummary[] }) {
 export function TasksPage() {
     useTitle("Tasks");
     const [state, setState] = useState("");
-    const [before, setBefore] = useState<number[]>([]);
-    const last = before[before.length - 1];
-    const query = { limit: kPage, ...(state ? { state } : {}), ...(last === undefined ? {} : { before: hex(last) }) };
-    const { data, error } = useQuery<Page<TaskSummary>>("retrace_tasks", [query], { task: 0 });
+    const [all, some] = [useAllTasks(state === ""), useTasksIn(state)];
+    const { total, at, look, error } = state ? some : all;
     return (
         <>
             <h1>Tasks</h1>
@@ -58,13 +57,7 @@ export function TasksPage() {
                 aside={
                     <label>
                         state{" "}
-                        <select
-                            value={state}
-                            onChange={(event) => {
-                                setState(event.currentTarget.value);
-                                setBefore([]);
-                            }}
-                        >
+                        <select value={state} onChange={(event) => setState(event.currentTarget.value)}>
                             {kStates.map((one) => (
                                 <option key={one} value={one}>
                                     {one || "any"}
@@ -74,9 +67,21 @@ export function TasksPage() {
                     </label>
                 }
             >
-                <Pending error={error} data={data} what="tasks" />
-                {data && <TaskTable tasks={data.items} />}
-                <Pager newer={before.length > 0} older={data?.next ?? null} go={(next) => setBefore(next === null ? before.slice(0, -1) : [...before, next])} />
+                <Pending error={error} data={total} what="tasks" />
+                {total !== undefined && (
+                    <WindowedTable
+                        key={state}
+                        label="Tasks"
+                        head={kHead}
+                        total={total}
+                        cells={(row) => {
+                            const one = at(row);
+                            return one && cellsOf(one);
+                        }}
+                        look={look}
+                        empty="There are no tasks."
+                    />
+                )}
             </Panel>
         </>
     );
