@@ -121,12 +121,12 @@ export function KeptNumbers({ task, events, disputes }: { task: Task; events: Ta
         return fetchNumbers(task, of, ends, tensors, places, stop, tell);
     };
     const go = () => {
-        if (!run) return setError("No solver trains it.");
         running.current?.abort();
+        setAsked(wanted);
+        setError(run ? "" : "No solver trains it yet.");
+        if (!run) return;
         const controller = new AbortController();
         running.current = controller;
-        setAsked(wanted);
-        setError("");
         setProgress({ done: 0, of: 0 });
         look(run, controller.signal)
             .then(setError, (e: Error) => controller.signal.aborted || setError(e.message))

@@ -64,7 +64,7 @@ export function Verifiers({ list, height }: { list: Verifier[]; height: number }
             </Table>
             {known && list.length > 0 && (
                 <p class="caption">
-                    Audits are those that were paid, missed are seats and reveals of the beacon, both since ever. The rest is counted from block{" "}
+                    Audits are those that were paid, missed are seats and reveals of the beacon, both since it registered. The rest is counted from block{" "}
                     <BlockLink of={known.from} /> on: verdicts; those that were slashed as late or hidden; disputes that it opened, and those that it lost, in
                     which its result was wrong. Speed is the work of the audited segments by the blocks from a draw to the verdict; one that copies a
                     colluding solver's result looks quick.
