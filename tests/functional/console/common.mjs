@@ -79,9 +79,10 @@ export async function rpc(url, method, ...params) {
     return result;
 }
 
-export async function openBrowser() {
+/// `flags` and `options` are Chromium's and Playwright's beside those of every check.
+export async function openBrowser(flags = [], options = {}) {
     return chromium.launchPersistentContext(fs.mkdtempSync(path.join(folder, "browser-")),
-        { executablePath: "/usr/bin/chromium", headless: true, args: chromiumFlags, viewport: { width: 1280, height: 900 } });
+        { executablePath: "/usr/bin/chromium", headless: true, args: [...chromiumFlags, ...flags], viewport: { width: 1280, height: 900 }, ...options });
 }
 
 /// A page that remembers what went wrong in it and what it asked of others.

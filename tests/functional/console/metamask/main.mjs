@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { noticesATwin, passesOnRefusals, worksOnAnotherChain } from "./chains.mjs";
 import { openBrowser, openPage } from "./common.mjs";
 import { addMetaMask } from "./connect.mjs";
-import { connectsAndAddsTheChain, postsATaskAndAcceptsIt, signs, stakes, startMarket } from "./purchase.mjs";
+import { connectsAndAddsTheChain, postsATaskAndAcceptsIt, signs, stakes, startSolver, startVerifiers } from "./purchase.mjs";
 import { startNode } from "./shared.mjs";
 
 const phrase = "test test test test test test test test test test test junk";
@@ -14,7 +14,7 @@ const kMethodNotFound = -32601;
 
 const begun = Date.now();
 const { node, url } = await startNode("chain", "--dev", "--block-ms", "100");
-const agents = await startMarket(url);
+const agents = [await startSolver(url), ...(await startVerifiers(url))];
 const browser = await openBrowser();
 const { wallet, person } = await addMetaMask(browser, phrase, kAccount);
 const page = await openPage(browser, url + "/");

@@ -6,16 +6,15 @@ import path from "node:path";
 import { folder, go, rpc, start, until } from "./common.mjs";
 import { ask, command, connectButton, kCoin, onPage, party, refused } from "./shared.mjs";
 
-export async function startMarket(url) {
-    const agents = [start("solver", "--dev-account", "1", "--node", url, "--data-dir", path.join(folder, "solver"), "--price", "0.5", "--stake", "400")];
-    for (const account of ["4", "5"])
-        agents.push(start("verifier", "--dev-account", account, "--node", url, "--data-dir", path.join(folder, `verifier-${account}`)));
-    for (const agent of agents) await until(60, "a registration", () => /event=registered/.test(agent.out + agent.err));
-    return agents;
-}
+const registered = (agent) => until(60, "a registration", () => /event=registered/.test(agent.out + agent.err)).then(() => agent);
+
+export const startSolver = (url) => registered(start("solver", "--dev-account", "1", "--node", url, "--data-dir", path.join(folder, "solver"), "--price", "0.5", "--stake", "400"));
+
+export const startVerifiers = (url) => Promise.all(["4", "5"].map((account) =>
+    registered(start("verifier", "--dev-account", account, "--node", url, "--data-dir", path.join(folder, `verifier-${account}`)))));
 
 /// A task of a new program, in the folder that the page is given.
-async function compile() {
+export async function compile() {
     const csv = path.join(folder, "points.csv");
     const rows = Array.from({ length: 512 }, (_, i) => [(i * 37) % 101, (i * 53) % 97].map((x) => x / 100)).map(([x, y]) => `${x},${y},${x + y > 1 ? 1 : 0}`);
     fs.writeFileSync(csv, `x,y,label\n${rows.join("\n")}\n`);
