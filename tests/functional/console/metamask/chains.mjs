@@ -67,7 +67,7 @@ export async function worksOnAnotherChain({ browser, wallet, person, examples })
     }
     const withdraw = page.getByRole("button", { name: "Withdraw what is unbonded" });
     await withdraw.click();
-    await page.getByText(/A rule refuses this: still unbonding/).waitFor();
+    await page.getByText(/A rule refuses this: .* \(still_unbonding, rule \d+\)/).waitFor();
     await until(30, "the end of unbonding", async () => Number(await rpc(slow.url, "eth_blockNumber")) >= Number((await party(slow.url, wallet.address)).unbondHeight));
     await withdraw.click();
     await page.getByText("Withdrawn:").waitFor({ timeout: 30_000 });
