@@ -6,7 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { ethers } from "ethers";
 import { folder, openPage } from "./common.mjs";
-import { comesBackFromAnotherChain, noticesATwin, withdraws } from "./other_chains.mjs";
+import { comesBackFromAnotherChain, noticesATwin, replacesWhatWaits, withdraws } from "./other_chains.mjs";
 import { startSolver, startVerifiers } from "./purchase.mjs";
 import { kCoin, startNode } from "./shared.mjs";
 import { connectsAndAddsTheChain, postsATaskAndAcceptsIt, postsATaskAndCancelsIt, signs, stakes, unlocksToStake } from "./steps.mjs";
@@ -34,7 +34,7 @@ const page = await openPage(browser, `${url}/`);
 const hireSolver = async () => agents.push(await startSolver(url));
 const all = { browser, metamask, page, url, address: addressOf(0), solver: addressOf(1), hireSolver, examples: process.argv[4] };
 for (const step of [connectsAndAddsTheChain, stakes, unlocksToStake, postsATaskAndCancelsIt, postsATaskAndAcceptsIt, signs,
-    comesBackFromAnotherChain, noticesATwin, withdraws]) {
+    comesBackFromAnotherChain, noticesATwin, withdraws, replacesWhatWaits]) {
     const from = Date.now();
     await step(all).catch(async (error) => {
         throw new Error(`${step.name}: ${error.stack}\nthe page: ${await page.locator("main").innerText()}\nMetaMask: ${metamask.url()} ${await metamask.locator("body").innerText()}`);

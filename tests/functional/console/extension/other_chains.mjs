@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // MetaMask's extension on other chains: switched away, a chain of the same number, one with its own.
 import assert from "node:assert/strict";
+import WebSocket from "ws";
 import { openPage, rpc, until } from "./common.mjs";
 import { ask, connectButton, kCoin, onPage, party, startChain } from "./shared.mjs";
-import { agrees } from "./windows.mjs";
+import { agrees, cancels, speedsUp } from "./windows.mjs";
 
 /// The person switches to another chain: the page is left, and connects again on its own chain.
 export async function comesBackFromAnotherChain({ page }) {
@@ -57,4 +58,46 @@ export async function withdraws({ browser, metamask, address, examples }) {
     assert.deepEqual(page.wrong, []);
     await page.close();
     await chain.node.end();
+}
+
+/// The hashes of transactions as they come to the node's pool.
+async function watchesThePool(url) {
+    const hashes = [];
+    const socket = new WebSocket(url.replace("http", "ws"));
+    socket.on("message", (text) => {
+        const { params } = JSON.parse(text);
+        if (params) hashes.push(params.result);
+    });
+    await new Promise((resolve, reject) => socket.on("open", resolve).on("error", reject));
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newPendingTransactions"] }));
+    return { hashes, socket };
+}
+
+/// On a chain whose blocks are far apart: what waits is sped up and is staked, or cancelled and is not; the page says which.
+export async function replacesWhatWaits({ browser, metamask, address, examples }) {
+    const slow = await startChain(examples, address, 7301, 20_000);
+    const page = await openPage(browser, `${slow.url}/`);
+    await connectButton(page).click();
+    await agrees(metamask, "connects-to-slow-blocks", "127.0.0.1");
+    await agrees(metamask, "adds-slow-blocks", "Retrace 7301");
+    await page.locator(".wallet a").waitFor({ timeout: 20_000 });
+    await onPage(page, address);
+    await page.getByLabel("coins").fill("3");
+    const { hashes, socket } = await watchesThePool(slow.url);
+    for (const [replaces, shown, bonded] of [[speedsUp, /Staked:/, 3n], [cancels, /it was cancelled/, 3n]]) {
+        const height = await rpc(slow.url, "eth_blockNumber");
+        await until(40, "a new block", async () => (await rpc(slow.url, "eth_blockNumber")) !== height);
+        await page.getByRole("button", { name: "Stake", exact: true }).click();
+        await agrees(metamask, "stakes-in-slow-blocks", "3 COIN");
+        const first = await until(10, "the transaction", () => hashes.at(-1));
+        await replaces(metamask);
+        await page.locator("main").getByText(shown).waitFor({ timeout: 60_000 });
+        assert.equal(await rpc(slow.url, "eth_getTransactionReceipt", first), null, "it was replaced");
+        assert.equal(BigInt((await party(slow.url, address)).bonded), bonded * kCoin);
+        hashes.length = 0;
+    }
+    assert.deepEqual(page.wrong, []);
+    socket.close();
+    await page.close();
+    await slow.node.end();
 }

@@ -98,3 +98,15 @@ export async function unlocks(metamask) {
     await metamask.getByTestId("unlock-password").fill(kPassword);
     await metamask.getByTestId("unlock-submit").click();
 }
+
+/// In MetaMask's list of activities, as soon as it offers this for what waits.
+async function replaces(metamask, button) {
+    await metamask.getByTestId("account-overview__activity-tab").click();
+    await metamask.getByTestId(button).first().click();
+    const confirm = metamask.getByTestId("cancel-speedup-confirm-button");
+    await confirm.click();
+    await confirm.waitFor({ state: "hidden" });
+}
+
+export const speedsUp = (metamask) => replaces(metamask, "speed-up-button");
+export const cancels = (metamask) => replaces(metamask, "cancel-button");
