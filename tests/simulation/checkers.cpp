@@ -6,6 +6,7 @@
 #include "contracts/calls/encode.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/records/rollback_views.hpp"
+#include "contracts/records/standing.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -70,6 +71,8 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
             first != opened_.end() && std::get<0>(*first) == committed->task && std::get<1>(*first) == committed->index;
         if (run && honest(run->solver) && committed->index > run->first_state && !known)
             ++due_[{committed->task, committed->run}];
+    } else if (const auto* paid = std::get_if<contracts::AuditPaid>(&event)) {
+        audit_fees_[paid->audit] += paid->amount;
     } else if (const auto* assigned = std::get_if<contracts::TaskAssigned>(&event)) {
         if (const auto run = views::run(view, assigned->task, assigned->run))
             locked_[{assigned->task, assigned->run}] = run->locked;
@@ -264,6 +267,25 @@ void Checkers::check_outcomes(const ledger::StateView& view) {
     }
 }
 
+/// A standing is made of fees of auditors of its owner's runs, and of stake that it lost. No run is as long as a step of
+/// their decay.
+void Checkers::check_standings(const ledger::StateView& view) {
+    std::map<ledger::Address, ledger::U256> fees;
+    for (const auto& [id, amount] : audit_fees_) {
+        const auto audit = views::audit(view, id);
+        const auto run = audit ? views::run(view, audit->task, audit->run) : std::nullopt;
+        if (run) fees[run->solver] += amount;
+    }
+    for (const auto& [address, party] : parties_) {
+        const market::Standing standing = views::standing(view, address);
+        if (fees[address] < standing.verified)
+            report("the standing of " + party.name + " is above the fees of its auditors");
+        ledger::U256 lost;
+        for (const auto& [task, amount] : slashed_[address]) lost += amount;
+        if (lost < standing.lost) report("the standing of " + party.name + " has more losses than there were");
+    }
+}
+
 void Checkers::at_end(const ledger::StateView& view, std::uint64_t height, bool done) {
     if (!done) {
         std::string stuck;
@@ -281,6 +303,7 @@ void Checkers::at_end(const ledger::StateView& view, std::uint64_t height, bool 
     }
     count_frauds(view);
     check_outcomes(view);
+    check_standings(view);
 }
 
 }  // namespace retrace::sim

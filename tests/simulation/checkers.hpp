@@ -66,6 +66,7 @@ private:
     void check_stakes(const ledger::StateView& view);
     void count_frauds(const ledger::StateView& view);
     void check_outcomes(const ledger::StateView& view);
+    void check_standings(const ledger::StateView& view);
     void check_paid(const ledger::StateView& view, const market::Run& run);
     void check_group(const ledger::StateView& view, const market::Task& task);
     const std::vector<Hash32>& truth_of(std::uint64_t task, std::uint32_t run);
@@ -89,6 +90,7 @@ private:
     std::map<RunId, std::uint64_t> due_;    ///< Number of segments for which an honest run must be paid.
     std::set<SegmentId> accused_;           ///< Accused by an honest party whose replay ended in another root.
     std::map<RunId, ledger::U256> locked_;  ///< Lock of each run at its start.
+    std::map<std::uint64_t, ledger::U256> audit_fees_;                          ///< Paid, by audit.
     std::map<ledger::Address, std::map<std::uint64_t, ledger::U256>> slashed_;  ///< By party and task.
     ReservationChecker reservations_;
     Findings findings_;

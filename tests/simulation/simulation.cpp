@@ -8,6 +8,7 @@
 
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/rollback_views.hpp"
+#include "contracts/records/standing.hpp"
 #include "merkle/base/ensure.hpp"
 #include "tests/simulation/validator_party.hpp"
 
@@ -298,6 +299,7 @@ Outcome Play::outcome() const {
         const market::Stake stake = views::stake(*view, member.address);
         balance.bonded = stake.bonded;
         if (const auto info = views::solver(*view, member.address)) out.solvers[member.name] = *info;
+        out.standings[member.name] = views::standing(*view, member.address);
         const auto fees = fees_.find(member.address);
         if (fees != fees_.end()) balance.fees = fees->second;
     }

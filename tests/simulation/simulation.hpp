@@ -2,6 +2,7 @@
 // One run: a scenario played to its end in virtual time with all checkers enabled.
 #pragma once
 
+#include "market/standing.hpp"
 #include "tests/simulation/checkers.hpp"
 #include "tests/simulation/scenario.hpp"
 
@@ -21,6 +22,7 @@ struct Outcome {
     };
     std::map<std::string, Balance> balances;
     std::map<std::string, market::SolverInfo> solvers;
+    std::map<std::string, market::Standing> standings;  ///< Of all parties.
     struct TaskEnd {
         market::TaskState state{};
         std::vector<market::Run> runs;

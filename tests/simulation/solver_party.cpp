@@ -201,11 +201,14 @@ bool SolverParty::is_between_floods(const solver::SolverView& view) {
 }
 
 void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
-    if (!views::solver(view, address())) return enroll(view, height);
+    if (!views::solver(view, address())) {
+        if (height >= role_.comes_at) enroll(view, height);
+        return;
+    }
     const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) { return quote(view, id, spec); };
     const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
-    if (unresponsive_) unresponsive_->filter(seen, out.moves);
+    if (unresponsive_) fall_silent(seen, out.moves);
     if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
@@ -228,6 +231,13 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
             [this](const solver::CapabilityResult& result) { memory_->agent->on_done(result); });
     }
     play(view, height);
+}
+
+/// In the only task of its fraud, if it has one.
+void SolverParty::fall_silent(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) {
+    solver::SolverView shown = seen;
+    if (role_.task) std::erase_if(shown.runs, [&](const solver::RunView& run) { return run.terms.id != *role_.task; });
+    unresponsive_->filter(shown, moves);
 }
 
 /// While it holds back, its other replicas may open no state; afterwards they may open all at once.

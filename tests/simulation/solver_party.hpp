@@ -34,6 +34,7 @@ struct SolverRole {
     bool floods_in_bursts = false;    ///< SPEC 6.5.
     bool blind = false;               ///< Commits to made-up states at once, then opens none and stays silent.
     std::uint64_t speed_bp = kFast;   ///< In basis points of the slowest allowed machine.
+    std::uint64_t comes_at = 0;       ///< Height from which it bonds and registers.
     // In groups:
     std::set<std::uint32_t> away;                 ///< Rounds in which it sends nothing.
     std::uint32_t member_steps = 0;               ///< Inner steps in each round; 0: as many as fit.
@@ -78,6 +79,7 @@ private:
     std::size_t open_bids(const ledger::StateView& view) const;
     void play(const ledger::StateView& view, std::uint64_t height);
     bool is_between_floods(const solver::SolverView& view);
+    void fall_silent(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves);
     void hold_back(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) const;
     void commit_blindly(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves);
     void make_moves(const ledger::StateView& view, const solver::SolverView& seen,

@@ -88,12 +88,25 @@ TEST(Standing, ManyIdentitiesHaveWhatOneHas) {
     EXPECT_EQ(Standing{}.verified, 0) << "an account begins with nothing";
 }
 
-TEST(Standing, ANewAccountMendsNothing) {
-    const Bought before = self_dealing(2, 100, kOneCoin / U256(100));
-    const Standing convicted = with_loss(before.standing, kOneCoin, true, 200);
-    EXPECT_EQ(convicted.verified, Standing{}.verified) << "it stands where a new account begins";
-    const Bought again = self_dealing(2, 100, kOneCoin / U256(100));
-    EXPECT_GT(again.to_strangers, kOneCoin) << "and has to pay for all of it again";
+/// The standings that two solvers have after the same later work.
+void work_on(Standing& a, Standing& b, std::uint64_t from) {
+    for (std::uint64_t i = 0; i < 20; ++i)
+        for (Standing* one : {&a, &b}) *one = with_verified(*one, kOneCoin, from + i * (kDecayBlocks / 3));
+}
+
+TEST(Standing, AfterAConvictionANewAccountHasNoMoreThanTheOldOne) {
+    for (const std::uint64_t audits : {1, 100, 1'000}) {
+        Standing old = with_loss(self_dealing(2, audits, kOneCoin).standing, kOneCoin, true, 2'000), fresh;
+        work_on(old, fresh, 3'000);
+        EXPECT_EQ(old.verified, fresh.verified) << "whatever it had before: " << audits << " audits";
+        EXPECT_FALSE(fresh.verified.is_zero());
+    }
+}
+
+TEST(Standing, AfterASilenceANewAccountHasLessThanTheOldOne) {
+    Standing old = with_loss(self_dealing(2, 100, kOneCoin).standing, kOneCoin, false, 2'000), fresh;
+    work_on(old, fresh, 3'000);
+    EXPECT_GT(old.verified, fresh.verified);
 }
 
 }  // namespace
