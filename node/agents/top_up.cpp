@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/agents/top_up.hpp"
 
+#include <algorithm>
+
 #include "contracts/records/auctions.hpp"
 #include "contracts/records/views.hpp"
 #include "market/escrow.hpp"
