@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -94,8 +95,9 @@ std::string line_of(const MemberStory& story) {
     for (const MemberRound& round : story.rounds) {
         ++counts[round.outcome];
         if (round.outcome == RoundOutcome::recorded) continue;
-        exceptions +=
-            (exceptions.empty() ? "; " : ", ") + std::to_string(round.round) + " " + std::string(slug(round.outcome));
+        std::string outcome(slug(round.outcome));
+        std::replace(outcome.begin(), outcome.end(), '_', ' ');
+        exceptions += (exceptions.empty() ? "; " : ", ") + std::to_string(round.round) + " " + outcome;
         for (std::size_t i = 0; i < round.not_listed_by.size(); ++i)
             exceptions += (i == 0 ? " by run " : " and ") + std::to_string(round.not_listed_by[i]);
     }

@@ -59,7 +59,7 @@ std::string_view slug(RoundOutcome outcome) noexcept {
         case RoundOutcome::too_few_listed: return "too_few_listed";
         case RoundOutcome::absent: return "absent";
         case RoundOutcome::trained_on: return "trained_on";
-        case RoundOutcome::undone: return "undone";
+        case RoundOutcome::undone: return "rolled_back";
     }
     return "invalid";
 }
@@ -71,6 +71,7 @@ std::vector<MemberStory> member_stories(const ledger::StateView& view, std::uint
     const auto terms = views::group_spec(view, id);
     if (!task || !group || !terms) return out;
     const std::uint32_t runs = std::min(task->runs, market::kGroupRunsMax);
+    const std::vector<market::Rollback> noted = views::rollbacks(view, id).noted;
     for (std::uint32_t index = 0; index < runs; ++index) {
         const auto run = views::run(view, id, index);
         auto member = views::member(view, id, index);
@@ -94,7 +95,8 @@ std::vector<MemberStory> member_stories(const ledger::StateView& view, std::uint
             if (!record && run->next_state == 0) continue;
             MemberRound missed;
             missed.round = round;
-            missed.outcome = without_message(*group, round);
+            missed.outcome =
+                market::ended_by_rollback(noted, round) ? RoundOutcome::undone : without_message(*group, round);
             story.rounds.push_back(std::move(missed));
         }
         out.push_back(std::move(story));

@@ -19,7 +19,7 @@ enum class RoundOutcome : std::uint8_t {
     not_listed = 5,      ///< Fewer than 2/3 of the others had its message.
     too_few_listed = 6,  ///< It sent a message, and the round closed without any.
     absent = 7,          ///< It sent none.
-    undone = 9,          ///< Its message was recorded or sent, and a rollback has undone it.
+    undone = 9,          ///< A rollback has undone its message, or has ended the round before it sent one.
     trained_on = 8,      ///< It sent none, and trained for a message that it sent in a later round.
 };
 constexpr RoundOutcome last_of(RoundOutcome) { return RoundOutcome::undone; }

@@ -103,8 +103,9 @@ TEST_F(MemberStories, TellWhatARecordMadeOfAMessage) {
 TEST_F(MemberStories, SayWhichMessagesARollbackHasUndone) {
     // Run 3 was lost while its message of round 0 was not final; round 1 was open, and ended with it.
     contracts::store(state, keys::rollbacks(1), market::Rollbacks{{{3, 0, 1, true}}, 0, 5});
-    EXPECT_THAT(outcomes(3), ElementsAre("undone", "undone", "training"));
-    EXPECT_THAT(outcomes(0), ElementsAre("recorded", "undone", "training"));
+    EXPECT_THAT(outcomes(3), ElementsAre("rolled_back", "rolled_back", "training"));
+    EXPECT_THAT(outcomes(0), ElementsAre("recorded", "rolled_back", "training"));
+    EXPECT_THAT(outcomes(1), ElementsAre("not_listed", "rolled_back", "training")) << "it had not sent in that round";
     auto run = contracts::views::run(state, 1, 0).value();
     run.paid = run.finalised = 2;
     contracts::store(state, keys::run(1, 0), run);
