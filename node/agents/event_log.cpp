@@ -25,10 +25,15 @@ std::string EventLog::name(const ledger::Address& address) const {
     return found != names_.end() ? found->second : ledger::to_checksum(address);
 }
 
-Status<> EventLog::advance(RpcClient& client) {
+Status<> EventLog::advance(RpcClient& client, const PageOptions& pages) {
     const auto tip = client.height();
     if (!tip) return error(tip.error().message);
-    if (*tip == height_) return Unit{};
+    const auto read = read_pages(height_ + 1, *tip, pages,
+                                 [&](std::uint64_t from, std::uint64_t to) { return read_page(client, from, to); });
+    return read ? Status<>(Unit{}) : error(read.error().message);
+}
+
+Result<bool, RpcFailure> EventLog::read_page(RpcClient& client, std::uint64_t from, std::uint64_t to) {
     std::vector<PlacedLog> all;
     // In a block, verdicts are told before what follows from them.
     std::vector<contracts::Contract> order(std::begin(contracts::kContracts), std::end(contracts::kContracts));
@@ -36,15 +41,14 @@ Status<> EventLog::advance(RpcClient& client) {
         return contract == contracts::Contract::audits || contract == contracts::Contract::disputes;
     });
     for (const contracts::Contract contract : order) {
-        auto logs = client.logs(contracts::address_of(contract), height_ + 1, *tip);
-        if (!logs) return error(logs.error().message);
-        all.insert(all.end(), logs->begin(), logs->end());
+        RETRACE_TRY(logs, when_allowed([&] { return client.logs(contracts::address_of(contract), from, to); }));
+        all.insert(all.end(), logs.begin(), logs.end());
     }
     std::stable_sort(all.begin(), all.end(),
                      [](const PlacedLog& a, const PlacedLog& b) { return a.height < b.height; });
     for (const PlacedLog& placed : all) take(placed);
-    height_ = *tip;
-    return Unit{};
+    height_ = to;
+    return true;
 }
 
 void EventLog::take(const PlacedLog& placed) {

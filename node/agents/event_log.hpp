@@ -8,7 +8,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "market/types.hpp"
-#include "node/rpc_client/rpc_client.hpp"
+#include "node/rpc_client/block_pages.hpp"
 
 namespace retrace::node {
 
@@ -31,8 +31,9 @@ public:
     EventLog(std::map<ledger::Address, std::string> names, Printer print, std::uint64_t after = 0)
         : names_(std::move(names)), print_(std::move(print)), height_(after) {}
 
-    /// Reads the events of the blocks since the last call.
-    Status<> advance(RpcClient& client);
+    /// Reads the events of the blocks since the last call, page by page. After an error the next call goes on behind the
+    /// last page that was read.
+    Status<> advance(RpcClient& client, const PageOptions& pages = {});
 
     std::uint64_t height() const noexcept { return height_; }
     std::optional<market::TaskState> state_of(std::uint64_t task) const;
@@ -61,6 +62,7 @@ public:
     std::string name(const ledger::Address& address) const;
 
 private:
+    Result<bool, RpcFailure> read_page(RpcClient& client, std::uint64_t from, std::uint64_t to);
     void take(const PlacedLog& placed);
     void take_capability(std::uint64_t height, const ledger::Log& log);
     void take_market(std::uint64_t height, const ledger::Log& log);

@@ -82,12 +82,14 @@ public:
             // What a bid burns for its place did not come from the escrow.
             if (e->task == task_ && e->party == requester_)
                 out_.push_back({placed.height, Kind::place, e->party, e->amount, 0, 0, 0});
+        } else if (const auto e = decode_event<contracts::UndoneRepaid>(log)) {
+            if (e->task == task_) out_.push_back({placed.height, Kind::repaid, e->requester, e->amount, e->run, 0, 0});
         } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
             if (e->task == task_) out_.push_back({placed.height, Kind::returned, e->requester, e->amount, 0, 0, 0});
         }
         return Unit{};
     }
-    std::vector<StatementLine> lines() { return std::move(out_); }
+    const std::vector<StatementLine>& lines() const noexcept { return out_; }
 
 private:
     struct Audited {
@@ -131,14 +133,13 @@ private:
 };
 
 /// The logs of the contracts in which a task's coins move, in the order of their blocks.
-Result<std::vector<PlacedLog>> money_logs(RpcClient& client, std::uint64_t from, std::uint64_t to) {
+Result<std::vector<PlacedLog>, RpcFailure> money_logs(RpcClient& client, std::uint64_t from, std::uint64_t to) {
     std::vector<PlacedLog> all;
     // Audits before the market, because a payment is found by its audit.
     for (const auto contract :
          {contracts::Contract::audits, contracts::Contract::market, contracts::Contract::groups}) {
-        const auto logs = client.logs(contracts::address_of(contract), from, to);
-        if (!logs) return error(logs.error().message);
-        all.insert(all.end(), logs->begin(), logs->end());
+        RETRACE_TRY(logs, when_allowed([&] { return client.logs(contracts::address_of(contract), from, to); }));
+        all.insert(all.end(), logs.begin(), logs.end());
     }
     std::stable_sort(all.begin(), all.end(),
                      [](const PlacedLog& a, const PlacedLog& b) { return a.height < b.height; });
@@ -160,11 +161,21 @@ std::string_view slug(StatementLine::Kind kind) noexcept {
         case Kind::reserved: return "reserved";
         case Kind::deposit_returned: return "deposit_returned";
         case Kind::deposit_burned: return "deposit_burned";
+        case Kind::repaid: return "repaid";
     }
     return "unknown";
 }
 
-Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
+void Statement::add_up() {
+    paid_in = paid_out = repaid = {};
+    for (const StatementLine& line : lines) {
+        if (line.in()) paid_in += line.amount;
+        if (line.out()) paid_out += line.amount;
+        if (line.kind == Kind::repaid) repaid += line.amount;
+    }
+}
+
+Result<Statement> task_statement(RpcClient& client, std::uint64_t id, const PageOptions& pages) {
     const auto height = client.height();
     if (!height) return error(height.error().message);
     const RemoteState state(client, *height);
@@ -187,19 +198,29 @@ Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
     out.task = id;
     out.height = *height;
     out.requester = task->requester;
-    RETRACE_TRY(from, read_kept(client, task->posted_height, [&](std::uint64_t first) -> Status<> {
-                    RETRACE_TRY(logs, money_logs(client, first, *height));
-                    Reader reader(client, *task, reservation, find_audit);
-                    for (const PlacedLog& placed : logs) RETRACE_CHECK(reader.take(placed));
-                    out.lines = reader.lines();
-                    return Unit{};
-                }));
+    out.held = task->escrow + task->audit_budget + place.value_or(market::Place{}).deposit;
+    if (reservation && market::holds_deposit(reservation->state)) out.held += reservation->deposit;
+    const auto read = [&](std::uint64_t first) -> Status<> {
+        Reader reader(client, *task, reservation, find_audit);
+        const auto page = [&](std::uint64_t begin, std::uint64_t end) -> Result<bool, RpcFailure> {
+            RETRACE_TRY(logs, money_logs(client, begin, end));
+            for (const PlacedLog& placed : logs)
+                if (const auto taken = reader.take(placed); !taken)
+                    return Unexpected{RpcFailure{0, taken.error().message, {}, false}};
+            out.lines = reader.lines();
+            out.add_up();
+            // Nothing moves any more once the escrow of a task that is over is empty.
+            const bool ended = market::is_final(task->state) && out.held.is_zero() && !out.paid_in.is_zero();
+            return !(ended && first == task->posted_height && out.adds_up());
+        };
+        const auto done = read_pages(first, *height, pages, page);
+        return done ? Status<>(Unit{}) : error(done.error().message);
+    };
+    RETRACE_TRY(from, read_kept(client, task->posted_height, read));
     if (state.failure()) return error(state.failure()->message);
     out.from = from;
     out.whole = from == task->posted_height;
-    out.held = task->escrow + task->audit_budget + place.value_or(market::Place{}).deposit;
-    if (reservation && market::holds_deposit(reservation->state)) out.held += reservation->deposit;
-    for (const StatementLine& line : out.lines) (line.in() ? out.paid_in : out.paid_out) += line.amount;
+    out.add_up();
     const ledger::U256 gone = out.paid_out + out.held;
     if (!out.whole && gone > out.paid_in) out.brought_forward = gone - out.paid_in;
     return out;

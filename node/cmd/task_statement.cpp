@@ -10,6 +10,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/statement.hpp"
+#include "node/cmd/block_progress.hpp"
 #include "node/cmd/fiat.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/units.hpp"
@@ -48,10 +49,18 @@ std::string words_of(const StatementLine& line) {
             return "to " + who + " for segments " + std::to_string(line.first) + " to " +
                    std::to_string(line.first + line.count - 1);
         case Kind::audit: return "to " + who + " for its audit of segment " + std::to_string(line.first);
+        case Kind::repaid:
+            return "repaid to " + who + " from the lock of run " + std::to_string(line.run) +
+                   ", for segments that its end made void";
         case Kind::returned: return "returned to " + who;
         case Kind::place: return "burned for the rent of its place";
     }
     return {};
+}
+
+std::string sign_of(const StatementLine& line) {
+    if (line.in() && line.out()) return {};
+    return line.in() ? "+" : "-";
 }
 
 json::object json_of(const Statement& statement) {
@@ -61,7 +70,7 @@ json::object json_of(const Statement& statement) {
                                      {"kind", std::string(slug(line.kind))},
                                      {"party", ledger::to_checksum(line.party)},
                                      {"in", line.in() ? line.amount.to_decimal() : "0"},
-                                     {"out", line.in() ? "0" : line.amount.to_decimal()},
+                                     {"out", line.out() ? line.amount.to_decimal() : "0"},
                                      {"run", line.run},
                                      {"first_segment", line.first},
                                      {"segments", line.count},
@@ -76,6 +85,7 @@ json::object json_of(const Statement& statement) {
             {"lines", std::move(lines)},
             {"paid_in", statement.paid_in.to_decimal()},
             {"paid_out", statement.paid_out.to_decimal()},
+            {"repaid", statement.repaid.to_decimal()},
             {"held", statement.held.to_decimal()},
             {"adds_up", statement.adds_up()}};
 }
@@ -87,10 +97,16 @@ void print_csv(const Statement& statement) {
                   << statement.brought_forward.to_decimal() << ",0,0,0,0\n";
     for (const StatementLine& line : statement.lines)
         std::cout << line.height << ',' << slug(line.kind) << ',' << ledger::to_checksum(line.party) << ','
-                  << (line.in() ? line.amount.to_decimal() : "0") << ',' << (line.in() ? "0" : line.amount.to_decimal())
-                  << ',' << line.run << ',' << line.first << ',' << line.count << '\n';
+                  << (line.in() ? line.amount.to_decimal() : "0") << ','
+                  << (line.out() ? line.amount.to_decimal() : "0") << ',' << line.run << ',' << line.first << ','
+                  << line.count << '\n';
     std::cout << statement.height << ",held," << ledger::to_checksum(statement.requester) << ",0,"
               << statement.held.to_decimal() << ",0,0,0\n";
+}
+
+Result<Statement> read_statement(RpcClient& client, std::uint64_t task) {
+    BlockProgress progress;
+    return task_statement(client, task, pages_with(progress));
 }
 
 int run_statement(const Program& program, const StatementFlags& flags) {
@@ -98,7 +114,7 @@ int run_statement(const Program& program, const StatementFlags& flags) {
     if (!fiat) throw CLI::ValidationError(fiat.error().message);
     auto client = flags.node.connect();
     if (!client) return fail(program, client.error().message);
-    const auto statement = task_statement(*client, flags.task);
+    const auto statement = read_statement(*client, flags.task);
     if (!statement) return fail(program, statement.error().message);
     if (program.json) {
         std::cout << json::serialize(json_of(*statement)) << '\n';
@@ -110,11 +126,15 @@ int run_statement(const Program& program, const StatementFlags& flags) {
                       << " brought forward\n";
         for (const StatementLine& line : statement->lines)
             std::cout << "block " << line.height << "  "
-                      << (line.amount.is_zero() ? "" : (line.in() ? "+" : "-") + describe_coins(line.amount) + " ")
+                      << (line.amount.is_zero() ? "" : sign_of(line) + describe_coins(line.amount) + " ")
                       << words_of(line) << '\n';
         std::cout << "in " << with_fiat(statement->brought_forward + statement->paid_in, *fiat) << ", out "
                   << with_fiat(statement->paid_out, *fiat) << ", held " << with_fiat(statement->held, *fiat)
-                  << " at block " << statement->height << '\n';
+                  << " at block " << statement->height
+                  << (statement->repaid.is_zero()
+                          ? std::string()
+                          : "; " + with_fiat(statement->repaid, *fiat) + " of in and out were repaid past the escrow")
+                  << '\n';
     }
     if (!statement->whole)
         std::cerr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace wallet send | balance | history
+// retrace wallet send | balance
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -16,7 +16,6 @@
 #include "contracts/calls/encode.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "node/agents/kept_blocks.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/fiat.hpp"
 #include "node/cmd/options.hpp"
@@ -150,8 +149,6 @@ struct AccountOptions {
     ChainOptions chain;
     FiatOption fiat;
     AddressOptions address;
-    std::uint64_t blocks = 1000;
-    bool csv = false;
 };
 
 int run_balance(const Program& program, const AccountOptions& options) {
@@ -174,219 +171,6 @@ int run_balance(const Program& program, const AccountOptions& options) {
     } else {
         std::cout << with_fiat(account.balance, *fiat) << '\n' << (*at)->proven_line();
     }
-    return kDone;
-}
-
-std::string member(const json::object& object, const char* name) {
-    const json::value* v = object.if_contains(name);
-    return v != nullptr && v->is_string() ? printable(v->get_string().c_str()) : std::string();
-}
-
-/// A movement of coins to or from an account, or a transaction of it that was refused and cost its fee.
-struct HistoryLine {
-    std::uint64_t height = 0;
-    std::string kind;  ///< "transaction", "segments", "audit" or "returned"
-    std::string hash, from, to;
-    ledger::U256 value, fee;  ///< `fee`: if the account sent the transaction.
-    bool ok = true;
-    std::string reason;
-    std::uint64_t task = 0;
-};
-
-bool concerns(const json::object& tx, const std::string& address) {
-    return member(tx, "from") == address || member(tx, "to") == address;
-}
-
-/// A refused transaction is in a block but moved nothing, so each line has its outcome.
-Result<HistoryLine> history_line(RpcClient& client, const json::object& tx, const std::string& address) {
-    const json::value* coins = tx.if_contains("value");
-    const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
-    const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
-    // Addresses and nothing else: a spreadsheet would take other text of a hostile node in --csv for a formula.
-    const auto from = ledger::parse_address(member(tx, "from")), to = ledger::parse_address(member(tx, "to"));
-    if (!value || !hash || !from || (!to && !member(tx, "to").empty()))
-        return error("the node sent a malformed transaction");
-    const auto outcome = client.outcome(*hash);
-    if (!outcome) return failed(outcome.error());
-    if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
-    HistoryLine out{(*outcome)->height,
-                    "transaction",
-                    rpc::data(*hash),
-                    rpc::data(*from),
-                    to ? rpc::data(*to) : std::string(),
-                    *value,
-                    ledger::U256(),
-                    (*outcome)->ok,
-                    (*outcome)->reason,
-                    0};
-    if (out.from == address) out.fee = (*outcome)->gas_price * ledger::U256{(*outcome)->gas_used};
-    return out;
-}
-
-/// Reads the blocks one by one, because the node keeps no index by account.
-Status<> read_transactions(RpcClient& client, const std::string& wanted, std::uint64_t from, std::uint64_t to,
-                           std::vector<HistoryLine>& out) {
-    for (std::uint64_t height = from; height <= to; ++height) {
-        const auto block = client.call("eth_getBlockByNumber", {rpc::quantity(height), true});
-        if (!block) return failed(block.error());
-        const json::object* object = block->if_object();
-        const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
-        if (txs == nullptr || !txs->is_array()) return error("the node sent a malformed block");
-        for (const json::value& tx : txs->get_array()) {
-            if (!tx.is_object() || !concerns(tx.get_object(), wanted)) continue;
-            RETRACE_TRY(line, history_line(client, tx.get_object(), wanted));
-            out.push_back(std::move(line));
-        }
-    }
-    return Unit{};
-}
-
-/// What the contracts paid to the account, of which no transaction names it.
-Status<> read_income(RpcClient& client, const ledger::Address& address, std::uint64_t from, std::uint64_t to,
-                     std::vector<HistoryLine>& out) {
-    for (const auto contract : {contracts::Contract::market, contracts::Contract::audits}) {
-        const ledger::Address payer = contracts::address_of(contract);
-        const auto logs = client.logs(payer, from, to);
-        if (!logs) return failed(logs.error());
-        const auto add = [&](const PlacedLog& placed, const char* kind, const ledger::U256& amount,
-                             std::uint64_t task) {
-            out.push_back({placed.height,
-                           kind,
-                           rpc::data(placed.tx),
-                           rpc::data(payer),
-                           rpc::data(address),
-                           amount,
-                           ledger::U256(),
-                           true,
-                           {},
-                           task});
-        };
-        for (const PlacedLog& placed : *logs) {
-            if (const auto e = contracts::decode_event<contracts::SegmentsPaid>(placed.log); e && e->solver == address)
-                add(placed, "segments", e->amount, e->task);
-            else if (const auto e = contracts::decode_event<contracts::AuditPaid>(placed.log);
-                     e && e->auditor == address)
-                add(placed, "audit", e->amount, 0);
-            else if (const auto e = contracts::decode_event<contracts::EscrowReturned>(placed.log);
-                     e && e->requester == address)
-                add(placed, "returned", e->amount, e->task);
-        }
-    }
-    return Unit{};
-}
-
-struct History {
-    std::uint64_t from = 0, to = 0;  ///< Blocks, both included.
-    std::vector<HistoryLine> lines;
-    bool whole = true;  ///< The node keeps all the blocks that were asked for.
-};
-
-Result<History> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
-    const auto tip = client.height();
-    if (!tip) return failed(tip.error());
-    History out{*tip >= blocks ? *tip - blocks + 1 : 0, *tip, {}, true};
-    RETRACE_TRY(from, read_kept(client, out.from, [&](std::uint64_t first) -> Status<> {
-                    out.lines.clear();
-                    RETRACE_CHECK(read_income(client, address, first, out.to, out.lines));
-                    return read_transactions(client, rpc::data(address), first, out.to, out.lines);
-                }));
-    out.whole = from == out.from;
-    out.from = from;
-    std::stable_sort(out.lines.begin(), out.lines.end(),
-                     [](const HistoryLine& a, const HistoryLine& b) { return a.height < b.height; });
-    return out;
-}
-
-json::object json_of(const HistoryLine& line) {
-    json::object out{{"height", line.height},
-                     {"kind", line.kind},
-                     {"hash", line.hash},
-                     {"from", line.from},
-                     {"to", line.to},
-                     {"value", line.value.to_decimal()},
-                     {"fee", line.fee.to_decimal()},
-                     {"ok", line.ok}};
-    if (!line.ok) out["reason"] = line.reason;
-    if (line.task != 0) out["task"] = line.task;
-    return out;
-}
-
-void print_history(const std::vector<HistoryLine>& lines, bool csv) {
-    if (csv) std::cout << "height,kind,hash,from,to,value_wei,fee_wei,ok,task\n";
-    for (const HistoryLine& line : lines) {
-        if (csv) {
-            std::cout << line.height << ',' << line.kind << ',' << line.hash << ',' << line.from << ',' << line.to
-                      << ',' << line.value.to_decimal() << ',' << line.fee.to_decimal() << ','
-                      << (line.ok ? "true" : "false") << ',' << line.task << '\n';
-            continue;
-        }
-        std::cout << line.height << "  " << line.hash << "  " << line.from << " -> " << line.to << "  "
-                  << describe_coins(line.value);
-        if (line.kind == "segments") std::cout << " earned by training task " << line.task;
-        if (line.kind == "audit") std::cout << " earned by an audit";
-        if (line.kind == "returned") std::cout << " returned from the escrow of task " << line.task;
-        if (!line.ok) std::cout << "  reverted: " << printable(line.reason);
-        std::cout << '\n';
-    }
-}
-
-/// The balance after a block; nullopt if the node does not keep that state.
-std::optional<ledger::U256> balance_at(RpcClient& client, const ledger::Address& account, std::uint64_t height) {
-    const RemoteState state(client, height);
-    const ledger::U256 balance = state.account(account).balance;
-    return state.failure() ? std::nullopt : std::optional(balance);
-}
-
-/// Sums for people: what came in, what went out, and the fees, of transactions that were not refused; and the rest of
-/// what changed the balance, so that the sums are those of the account.
-void print_sums(RpcClient& client, const History& history, const ledger::Address& account,
-                const std::optional<FiatRate>& fiat) {
-    const std::string address = rpc::data(account);
-    ledger::U256 earned, received, sent, fees;
-    for (const HistoryLine& line : history.lines) {
-        fees += line.fee;
-        if (!line.ok) continue;
-        if (line.kind != "transaction") {
-            earned += line.value;
-            continue;
-        }
-        if (line.to == address) received += line.value;
-        if (line.from == address) sent += line.value;
-    }
-    std::cout << "blocks " << history.from << " to " << history.to << " (--blocks): earned or returned "
-              << with_fiat(earned, fiat) << ", received " << with_fiat(received, fiat) << ", sent "
-              << with_fiat(sent, fiat) << ", fees " << with_fiat(fees, fiat) << '\n';
-    const auto before = balance_at(client, account, history.from == 0 ? 0 : history.from - 1);
-    const auto after = balance_at(client, account, history.to);
-    if (!before || !after) {
-        std::cout << "the node does not keep the balances at both ends, so that other movements are not known\n";
-        return;
-    }
-    const ledger::U256 in = *before + earned + received, out = *after + sent + fees;
-    std::cout << "other movements, such as deposits and stake that came back: " << (out < in ? "-" : "")
-              << with_fiat(out < in ? in - out : out - in, fiat) << "; balance " << with_fiat(*after, fiat) << '\n';
-}
-
-int run_history(const Program& program, const AccountOptions& options) {
-    const auto fiat = options.fiat.rate();
-    if (!fiat) throw CLI::ValidationError(fiat.error().message);
-    const auto address = options.address.get();
-    if (!address) return fail(program, address.error().message);
-    auto client = options.chain.node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto history = read_history(*client, *address, options.blocks);
-    if (!history) return fail(program, history.error().message);
-    if (!history->whole)
-        std::cerr << "note: the node keeps no block before " << history->from
-                  << ", so what moved earlier is left out; ask a node that keeps all blocks\n";
-    if (program.json) {
-        json::array out;
-        for (const HistoryLine& line : history->lines) out.push_back(json_of(line));
-        std::cout << json::serialize(out) << '\n';
-        return kDone;
-    }
-    print_history(history->lines, options.csv);
-    if (!options.csv) print_sums(*client, *history, *address, *fiat);
     return kDone;
 }
 
@@ -418,18 +202,6 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     add_json(*balance, program);
     balance->callback([&program, balance_options] {
         program.run = [&, balance_options] { return run_balance(program, *balance_options); };
-    });
-
-    CLI::App* history = wallet.add_subcommand("history", "Transactions and income of an account in the last blocks");
-    auto history_options = std::make_shared<AccountOptions>();
-    history_options->address.add_to(*history);
-    history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
-    history_options->chain.node.add_to(*history);
-    history_options->fiat.add_to(*history);
-    history->add_flag("--csv", history_options->csv, "Comma-separated lines, amounts in wei");
-    add_json(*history, program);
-    history->callback([&program, history_options] {
-        program.run = [&, history_options] { return run_history(program, *history_options); };
     });
 }
 

@@ -14,6 +14,7 @@ void add_wallet(CLI::App& app, Program& program) {
     add_wallet_keys(*wallet, program);
     add_wallet_messages(*wallet, program);
     add_wallet_chain(*wallet, program);
+    add_wallet_history(*wallet, program);
 }
 
 }  // namespace retrace::node::cli

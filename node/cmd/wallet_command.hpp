@@ -8,6 +8,7 @@ namespace retrace::node::cli {
 
 void add_wallet_keys(CLI::App& wallet, Program& program);      ///< new, import, export, list
 void add_wallet_messages(CLI::App& wallet, Program& program);  ///< sign, verify
-void add_wallet_chain(CLI::App& wallet, Program& program);     ///< send, balance, history
+void add_wallet_chain(CLI::App& wallet, Program& program);     ///< send, balance
+void add_wallet_history(CLI::App& wallet, Program& program);
 
 }  // namespace retrace::node::cli
