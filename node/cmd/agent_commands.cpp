@@ -16,6 +16,7 @@
 #include "node/cmd/machine/agent_console.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/quickstart.hpp"
+#include "node/cmd/quickstart_endpoint.hpp"
 #include "node/cmd/solver_explain.hpp"
 #include "node/cmd/solver_leave.hpp"
 #include "node/platform/log.hpp"
@@ -98,13 +99,14 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--data-dir", flags.data_dir,
                        "Folder of checkpoints and artifacts (with --quickstart ~/.retrace/ROLE)");
     flags.quickstart.add_to(command);
-    command.add_option("--listen", flags.listen,
-                       "Address to serve artifacts on (127.0.0.1; with --quickstart and a node elsewhere 0.0.0.0)");
+    command.add_option(
+        "--listen", flags.listen,
+        "Address to serve artifacts on (127.0.0.1; without --endpoint and with a node elsewhere 0.0.0.0)");
     command.add_option(
         "--port", flags.port,
-        "Port to serve artifacts on; 0: any free one (with --quickstart and a node elsewhere from 9000 on)");
+        "Port to serve artifacts on; 0: any free one (without --endpoint and with a node elsewhere from 9000 on)");
     command.add_option("--endpoint", flags.endpoint,
-                       "URL under which others reach that port (with --quickstart the address that the node sees)");
+                       "URL under which others reach that port (with a node elsewhere the address that it sees)");
     command.add_option("--console-port", flags.console_port,
                        "Port of this agent's own page, on 127.0.0.1 and with a token; 0: any free one (no page; with "
                        "--quickstart any free one)");
@@ -202,9 +204,11 @@ Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
 bool wants_gpu(const SolverOptions& options) { return options.device == solver::DeviceChoice::cuda; }
 bool wants_gpu(const VerifierOptions&) { return false; }
 
+bool finds_endpoint(const AgentFlags& flags) { return flags.listen.empty() && flags.endpoint.empty(); }
+
 QuickstartFlags quickstart_of(const AgentFlags& flags) {
     QuickstartFlags out = flags.quickstart;
-    out.finds_endpoint = flags.listen.empty() && flags.endpoint.empty();
+    out.finds_endpoint = finds_endpoint(flags);
     return out;
 }
 
@@ -233,6 +237,9 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
     auto key = quick ? prepare_agent(role, quickstart_of(flags), flags.key, options->agent, wants_gpu(*options))
                      : flags.key.load();
     if (!key) return fail(program, key.error().message);
+    if (!quick && finds_endpoint(flags))
+        if (const auto taken = take_reached_endpoint(options->agent); !taken)
+            return fail(program, taken.error().message);
     const std::string account = ledger::to_checksum(key->address());
     std::unique_ptr<machine::AgentConsole> console;
     if (has_page) {

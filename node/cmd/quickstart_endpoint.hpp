@@ -13,5 +13,9 @@ namespace retrace::node::cli {
 /// address that the node sees, or the one of an earlier start if the node does not say. Returns what the node
 /// found; nullopt: nothing was changed, or the node did not say.
 Result<std::optional<doctor::Reachability>> take_endpoint(AgentOptions& options);
+/// The same without a test of the machine, for an agent that is started by hand: waits for the node as the agent does, and
+/// an Error with the remedy if the node does not reach this machine. One that was reached at an earlier start goes on,
+/// because its stake may answer for work that is not over.
+Status<> take_reached_endpoint(AgentOptions& options);
 
 }  // namespace retrace::node::cli

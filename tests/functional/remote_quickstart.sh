@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# remote_quickstart.sh RETRACE TREE: `retrace solver --quickstart --node URL` of a machine that is not the node's, in
-# network namespaces: it finds its endpoint and registers it; behind a closed port it says what to do; in a private
-# network it takes its address there. Needs root.
+# remote_quickstart.sh RETRACE TREE: `retrace solver --node URL`, with and without --quickstart, of a machine that is not
+# the node's, in network namespaces: it finds its endpoint and registers it; behind a closed port it says what to do; in a
+# private network it takes its address there. Needs root.
 set -euo pipefail
 skip() { echo "SKIP: $*"; exit 77; }
 fail() { echo "remote_quickstart.sh: $*"; tail -n 40 "$work"/*.log; exit 1; }
@@ -74,6 +74,23 @@ says open.log "event=registered role=solver endpoint=http://203.0.113.2:9000"
 kill "$agent"
 wait "$agent" || true
 
+# A solver that is started by hand finds it in the same way.
+hand=$("$retrace" wallet new --light --passphrase-file passphrase --json | grep -oE '0x[0-9a-fA-F]{40}' | head -n 1)
+ip netns exec node "$retrace" wallet send --to "$hand" --value 100 --key "$key" --passphrase-file passphrase \
+    >send.log 2>&1 || fail "no coins were sent"
+by_hand() {  # NAME URL MORE…
+    name=$1 url=$2
+    shift 2
+    ip netns exec solver "$retrace" solver --node "$url" --data-dir "$name" --key "$hand" --passphrase-file passphrase \
+        --threads 1 "$@" >"$name.log" 2>&1 &
+    agent=$!
+}
+by_hand hand http://203.0.113.1:8545
+says hand.log "others reach this machine at http://203.0.113.2:9000, its address as the node sees it"
+says hand.log "event=registered role=solver endpoint=http://203.0.113.2:9000"
+kill "$agent"
+wait "$agent" || true
+
 # It starts again at once, with the address that it has then.
 start open http://203.0.113.1:8545
 says open.log "the machine is not tested again"
@@ -91,6 +108,19 @@ if ip -n solver rule add pref 100 lookup local && ip -n solver rule del pref 0 &
     says closed.log "fail  reachability"
     grep -A12 "^fail  reachability" closed.log | tr -s ' \n' ' ' | grep -q "forward it in the router to this machine" ||
         fail "no remedy for a router"
+    sleep 10
+    by_hand shut http://203.0.113.1:8545
+    ! wait "$agent" || fail "a solver that nobody reaches goes on"
+    says shut.log "others cannot reach this machine, and who serves nothing loses stake"
+    says shut.log "forward it in the router to this machine"
+    ! grep -q event=registered shut.log || fail "it registered an endpoint that leads nowhere"
+    [ ! -e shut/endpoint ] || fail "it keeps an endpoint that leads nowhere"
+    sleep 10  # One that was reached before goes on, and says it.
+    by_hand hand http://203.0.113.1:8545
+    says hand.log "the node dialled 203.0.113.2:9000, and no agent's answer came back"
+    says hand.log event=started
+    kill "$agent"
+    wait "$agent" || true
     ip -n solver rule del pref 10
 else
     echo "without the closed port: the kernel has no rules of routing for it"
