@@ -12,6 +12,7 @@
 #include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/agents/remote_state.hpp"
+#include "node/agents/task_journal_wire.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"
 #include "node/net/http_client.hpp"
 #include "node/net/http_head.hpp"
@@ -99,6 +100,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     if (!chain_id) return error(chain_id.error().message);
     RETRACE_CHECK(bind_to_chain(options.data_dir, *chain_id));
     process->submitter_ = std::make_unique<Submitter>(process->client_, process->key_, *chain_id);
+    process->chain_id_ = *chain_id;
     const auto height = process->chain_.height();
     if (!height) return error(height.error().message);
     const RemoteState state = process->chain_.state(*height);
@@ -156,6 +158,12 @@ Status<> AgentProcess::open_stores() {
     server_->answer_party([secret = secret(), instance = instance_](std::string_view challenge) {
         return party_answer(secret, instance, challenge);
     });
+    RETRACE_TRY(journals, TaskJournals::open(options_.data_dir / "task-logs"));
+    journals_ = std::move(journals);
+    server_->answer_more(std::string(kJournalPath),
+                         [this, at = JournalPlace{chain_id_, address()}](std::string_view target) {
+                             return answer_journal(*journals_, at, height_, target);
+                         });
     if (options_.tamper) server_->tamper_with_answers(options_.tamper);
     ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
     // A proxy in front of a loopback port may pass on the host name by which it was reached.
@@ -213,6 +221,9 @@ bool AgentProcess::fetching_is_over() {
     if (!fetching_.logged && height > fetching_.slow_from) {
         fetching_.logged = true;
         spdlog::warn("event=slow_fetch work=\"{}\" height={} until={}", fetching_.what, height, fetching_.by);
+        journals_->add(fetching_.of.first, {height, fetching_.of.second,
+                                            fetching_.what + ": still waits for files of others, until block " +
+                                                std::to_string(fetching_.by)});
     }
     return height >= fetching_.by;
 }

@@ -14,6 +14,7 @@
 #include "node/agents/earnings.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/agents/submitter.hpp"
+#include "node/agents/task_journal.hpp"
 #include "node/agents/views.hpp"
 #include "node/agents/worker_processes.hpp"
 #include "node/artifacts/garbage_collector.hpp"
@@ -86,6 +87,8 @@ public:
         return {pool_.threads(), memory(), solver::DeviceChoice::cpu, options_.require_sandbox};
     }
     Immutable& immutable() noexcept { return immutable_; }
+    /// Served to the requesters of its tasks.
+    TaskJournals& journals() noexcept { return *journals_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
     const solver::PrivateData& private_data() const noexcept { return private_data_; }
@@ -162,12 +165,14 @@ private:
     RpcClient client_;
     ChainReader chain_;
     std::unique_ptr<Submitter> submitter_;
+    std::uint64_t chain_id_ = 0;
     kernels::ThreadPool pool_;
     solver::PrivateData private_data_;
     std::vector<Hash32> own_data_;
     std::set<Hash32> private_roots_;
     std::unique_ptr<Store> artifacts_;
     std::unique_ptr<GarbageCollector> garbage_collector_;
+    std::unique_ptr<TaskJournals> journals_;
     std::uint64_t collected_height_ = 0;
     std::unique_ptr<solver::CheckpointStore> checkpoints_;
     std::unique_ptr<solver::MessageStore> messages_;

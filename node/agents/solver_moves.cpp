@@ -150,6 +150,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
     Submitter& submitter = process_->submitter();
     const auto* accept = std::get_if<solver::AcceptData>(&wanted);
     const solver::SolverMove move = accept != nullptr ? accepted(view, *accept) : wanted;
+    journal_.on_move(move);
     Result<Hash32> sent = Hash32{};
     if (const auto* bid = std::get_if<solver::CommitBid>(&move)) {
         sent = send_bid(view, *bid);

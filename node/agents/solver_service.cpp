@@ -9,6 +9,7 @@
 
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/machine_speed.hpp"
@@ -58,6 +59,14 @@ solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProce
     return solver::attacking_runners(*options.cheat->compute_attack, options.cheat->segment, &messages);
 }
 
+/// What trains, as a requester reads it.
+std::string machine_text(const SolverOptions& options, const kernels::ThreadPool& pool) {
+    const bool on_device = computes_on_device(options.device) && !options.cheat;
+    return on_device ? std::string("a CUDA device")
+                     : std::to_string(pool.threads()) + " threads of its processors (" +
+                           std::string(kernels::name_of(kernels::cpu_level())) + ")";
+}
+
 /// `private_sets`: data sets that it has for private groups.
 Bidding::Options bidding_options(const SolverOptions& options, std::size_t private_sets) {
     return {options.price,
@@ -77,6 +86,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     : options_(options),
       process_(std::move(process)),
       workers_(std::move(workers)),
+      journal_(process_->journals(), machine_text(options, process_->pool()), options.agent.retention_blocks),
       bidding_(bidding_options(options, process_->own_data().size()), process_->options().data_dir / "bids",
                process_->address()),
       withheld_(options.agent.retention_blocks),
@@ -92,7 +102,10 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     solver::SolverConfig config;
     config.secret = process_->secret();
     config.resend_blocks = kResendBlocks;
-    config.on_progress = ProgressLog();
+    config.on_progress = [this, log = ProgressLog()](std::uint64_t task, const solver::Progress& progress) mutable {
+        log(task, progress);
+        journal_.on_progress(task, progress);
+    };
     config.pay_for_retention = options_.pay_for_retention;
     config.bench = &bench_;
     config.retention_blocks = options_.agent.retention_blocks;
@@ -346,6 +359,7 @@ void SolverService::on_block(std::uint64_t height) {
     Withheld withheld = withheld_;
     std::vector<FreeSeat> seats;
     std::vector<ReservedTask> reserved;
+    std::map<std::uint64_t, ledger::Address> requesters;
     bidding_.set_lacking_room(lacks_room(process_->options().data_dir));
     const auto read = [&] {
         reserved = reserved_tasks(state, process_->address());
@@ -358,7 +372,11 @@ void SolverService::on_block(std::uint64_t height) {
         withheld = withheld_;
         withheld.update(state, height, process_->address());
         peers = RunPeers();
+        requesters.clear();
         for (const solver::RunView& run : view.runs) {
+            if (!process_->journals().knows(run.terms.id))
+                if (const auto task = contracts::views::task(state, run.terms.id))
+                    requesters[run.terms.id] = task->requester;
             peers.add(state, {run.terms.id, run.run});
             if (run.member) peers.add_authors(state, authors_of(run.terms.id, *run.member));
         }
@@ -406,6 +424,7 @@ void SolverService::on_block(std::uint64_t height) {
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
 
+    journal_.on_view(view, requesters, agent_->waiting());
     act(view);
     if (!options_.consent.empty()) state.read([&] { give_consent(state, height, view); });
     std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
@@ -448,7 +467,7 @@ void SolverService::act(const solver::SolverView& view) {
     if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
     if (draining_) drain(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
-    if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
+    if (out.work) order_thread_.add(process_->in_time(widen(journal_.timed(std::move(*out.work)))));
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
 }
 

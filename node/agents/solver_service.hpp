@@ -9,6 +9,7 @@
 #include "node/agents/bidding.hpp"
 #include "node/agents/cheats.hpp"
 #include "node/agents/order_thread.hpp"
+#include "node/agents/solver_journal.hpp"
 #include "node/agents/worker_processes.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/attacks/unresponsive.hpp"
@@ -84,6 +85,7 @@ private:
     SolverOptions options_;
     std::unique_ptr<AgentProcess> process_;
     std::unique_ptr<WorkerProcesses> workers_;
+    SolverJournal journal_;
     Bidding bidding_;
     Withheld withheld_;
     std::map<solver::RunKey, std::uint64_t> consented_;  // Run → height at which consent was sent.

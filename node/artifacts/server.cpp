@@ -220,6 +220,10 @@ HttpReply ArtifactServer::handle(const HttpRequest& request, const std::string& 
     if (const std::string answer = reach_answer_to(request.target);
         party_ && request.method == "GET" && !answer.empty())
         return {200, "text/plain", to_bytes(view(answer))};
+    if (more_ && request.method == "GET" && request.target.starts_with(more_prefix_)) {
+        auto answer = more_(request.target);
+        return answer ? HttpReply{200, "application/jsonl", std::move(*answer)} : refusal(answer.error());
+    }
     const auto target = parse_target(request.target);
     if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
     if (refused_.contains(target->root)) return refusal({Fault::not_found, "nothing here has this root"});

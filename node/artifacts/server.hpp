@@ -26,6 +26,7 @@ namespace retrace::node {
 ///   GET /artifact/{root}/packed?at=A&count=N&then=R,R   the same of that tensor and at most 15 others, one after another
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   GET /reach/{nonce}                            of an agent: see node/net/reach.hpp
+///   GET /task-log/{task}?…                        of an agent: see node/agents/task_journal_wire.hpp
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
 ///   PUT /artifact/{root}/program?at=A&of=N&upload=U   bytes A … of a program of N bytes, in order; 204.
 ///       U: 32 hex digits chosen by the sender; every piece but the last has at least 1 MiB
@@ -68,6 +69,12 @@ public:
     /// the first request; it is called from the serving threads.
     using PartyAnswer = std::function<std::optional<std::string>(std::string_view challenge)>;
     void answer_party(PartyAnswer answer) { party_ = std::move(answer); }
+    /// Answers GET of targets that begin with `prefix`, in the same way: what an agent serves beside artifacts.
+    using MoreAnswer = std::function<Result<Bytes, Failure>(std::string_view target)>;
+    void answer_more(std::string prefix, MoreAnswer answer) {
+        more_prefix_ = std::move(prefix);
+        more_ = std::move(answer);
+    }
     /// Changes answers before they are sent, for frauds on developer chains. Set it before the first request; it is
     /// called from the serving threads.
     using Tamper = std::function<void(const HttpRequest& request, HttpReply& reply)>;
@@ -111,6 +118,8 @@ private:
     std::set<Hash32> refused_;
     Tamper tamper_;
     PartyAnswer party_;
+    std::string more_prefix_;
+    MoreAnswer more_;
     QuotaHooks quota_hooks_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.

@@ -13,6 +13,8 @@
 #include <iostream>
 
 #include "node/agents/event_log.hpp"
+#include "node/cmd/block_progress.hpp"
+#include "node/cmd/task_log_solver.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/printable.hpp"
 #include "node/platform/strict_json.hpp"
@@ -44,8 +46,10 @@ std::uint64_t oldest_block(RpcClient& client) {
 
 struct LogFlags {
     ChainOptions chain;
+    KeyOptions key;
     std::string data_dir;
     std::uint64_t task = 0;
+    bool solver = false;  ///< Ask the solvers too.
 };
 
 /// Adds the events that the node has. Returns what the reader has to know about it; empty: nothing is missing.
@@ -61,9 +65,12 @@ Result<std::string> add_events(ChainSession& at, std::uint64_t task, TaskLog& lo
             if (of == task && kept) kept = log.add(height, printable(line));
         },
         std::max(posted, oldest) - (std::max(posted, oldest) == 0 ? 0 : 1));
-    const auto read = events.advance(at.client);
+    BlockProgress progress;
+    const auto read = events.advance(at.client, pages_with(progress));
     RETRACE_CHECK(kept);
-    if (!read) return "the node does not tell the events: " + read.error().message;
+    if (!read)
+        return "the node does not tell the events after block " + std::to_string(events.height()) + ": " +
+               read.error().message + "; the same command reads them again";
     if (oldest <= posted) return std::string();
     return "the node keeps no blocks before " + std::to_string(oldest) +
            ": of the events before, those are shown that `retrace task follow` or this command has seen";
@@ -79,6 +86,29 @@ Result<fs::path> kept_log(const std::string& data_dir, std::uint64_t task, const
     if (found.size() == 1) return found.front();
     return error(why + (found.empty() ? "; no log of task " + std::to_string(task) + " is kept here"
                                       : "; logs of this number are kept of several chains"));
+}
+
+void print(const Program& program, std::uint64_t task, const std::vector<TaskLog::Line>& lines,
+           const std::string& solver = {}) {
+    for (const TaskLog::Line& line : lines) {
+        if (!program.json) {
+            std::cout << "block " << line.height << "  " << line.text << '\n';
+            continue;
+        }
+        json::object out{{"task", task}, {"height", line.height}, {"event", line.text}};
+        if (!solver.empty()) out["solver"] = solver;
+        std::cout << json::serialize(out) << '\n';
+    }
+}
+
+/// Each solver's lines under its account, as its word.
+void print_words(const Program& program, std::uint64_t task, const std::vector<SolverWord>& words) {
+    for (const SolverWord& word : words) {
+        if (!program.json) std::cout << "solver " << word.solver << " says (its own word, which nothing proves):\n";
+        print(program, task, word.lines, word.solver);
+        std::cout.flush();
+        if (!word.missing.empty()) std::cerr << "note: solver " << word.solver << ": " << word.missing << std::endl;
+    }
 }
 
 int show(const Program& program, const LogFlags& flags) {
@@ -97,14 +127,17 @@ int show(const Program& program, const LogFlags& flags) {
         if (!file) return fail(program, file.error().message);
         log.emplace(*file);
     }
-    for (const TaskLog::Line& line : log->lines())
-        if (program.json)
-            std::cout << json::serialize(
-                             json::object{{"task", flags.task}, {"height", line.height}, {"event", line.text}})
-                      << '\n';
-        else
-            std::cout << "block " << line.height << "  " << line.text << '\n';
+    print(program, flags.task, log->lines());
+    std::cout.flush();
     if (!missing.empty()) std::cerr << "note: " << missing << std::endl;
+    if (!flags.solver) return kDone;
+    if (!at || !chain_id) {
+        print_words(program, flags.task, kept_words(flags.data_dir, flags.task));
+        return kDone;
+    }
+    const auto words = ask_solvers(**at, flags.key, flags.data_dir, flags.task);
+    if (!words) return fail(program, words.error().message);
+    print_words(program, flags.task, *words);
     return kDone;
 }
 
@@ -139,6 +172,11 @@ void add_task_log(CLI::App& parent, Program& program) {
     command->add_option("ID", flags->task, "Task")->required();
     flags->chain.add_to(*command);
     command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
+    command->add_flag(
+        "--solver", flags->solver,
+        "Also ask the task's solvers what they did: times, retries, delays, in their own words; needs the "
+        "requester's key");
+    flags->key.add_to(*command);
     add_json(*command, program);
     command->callback([&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
 }
