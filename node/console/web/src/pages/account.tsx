@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // An account: balance, stake, registrations, what is open, its tasks and its newest events.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { contractAt, eventOf } from "../abi";
 import { coins, count, hex, num, parseCoins, tame, words } from "../format";
 import { useContracts, useHead, useQuery, useTitle } from "../hooks";
-import { type Kept, keptLogs } from "../kept";
+import { usePagedLogs } from "../paged_logs";
 import { BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, Table, Tiles, TxLink } from "../parts";
 import { proveAccount } from "../proof";
-import type { Log, Page, Party, TaskSummary } from "../records";
+import type { Page, Party, TaskSummary } from "../records";
 import { Send, useAccount } from "../actions";
 import { Duties, Income } from "./income";
 import { Reservations } from "./reservations";
@@ -16,31 +16,11 @@ import { TaskTable } from "./tasks";
 const kBlocks = 50_000;
 const kShown = 100;
 
-/** The newest events that name the address as one of their indexed arguments, of the blocks that the node keeps. */
-function useLogs(address: string | null, height: number): { logs: Kept<Log> | undefined; error: string } {
-    const [logs, setLogs] = useState<Kept<Log>>();
-    const [error, setError] = useState("");
-    const epoch = Number.isFinite(height) ? Math.floor(height / 20) : -1;
-    useEffect(() => {
-        if (!address || epoch < 0) return undefined;
-        let current = true;
-        const padded = `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
-        Promise.all([[padded], [null, padded]].map((rest) => keptLogs({ topics: [null, ...rest] }, height, kBlocks))).then(
-            (lists) => {
-                const items = lists.flatMap((one) => one.items).sort((a, b) => num(b.blockNumber) - num(a.blockNumber) || num(b.logIndex) - num(a.logIndex));
-                if (!current) return;
-                setLogs({ items, from: Math.max(...lists.map((one) => one.from)), whole: lists.every((one) => one.whole) });
-                setError("");
-            },
-            (e: Error) => current && setError(e.message),
-        );
-        return () => {
-            current = false;
-        };
-    }, [address, epoch]);
-    return { logs, error };
+/** The logs that name the address as one of their first two indexed arguments. */
+function topicsOf(address: string) {
+    const padded = `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
+    return [[padded], [null, padded]].map((rest) => ({ topics: [null, ...rest] }));
 }
-
 
 /** The stake of the connected account. */
 function Stake({ address }: { address: string }) {
@@ -97,7 +77,8 @@ export function AccountPage({ address }: { address: string }) {
     const party = useQuery<Party>(known ? "retrace_party" : null, [address], "blocks");
     const tasks = useQuery<Page<TaskSummary>>(known ? "retrace_tasks" : null, [{ party: address, limit: 20 }], { task: 0 });
     const height = num(head?.number ?? tip.data);
-    const { logs, error } = useLogs(known ? address : null, height);
+    const [shown, setShown] = useState(kShown);
+    const { logs, error, readOlder, reading } = usePagedLogs(known ? address.toLowerCase() : "", topicsOf(address), height, kBlocks);
     if (!known) return <p class="error">An address has 40 hex digits.</p>;
     const contract = contractAt(contracts, address);
     const p = party.data;
@@ -152,10 +133,10 @@ export function AccountPage({ address }: { address: string }) {
                 </Panel>
             )}
             <Reservations party={address} />
-            <Panel title="Newest events" aside={logs && (logs.whole ? `of ${count(kBlocks)} blocks` : `from block ${count(logs.from)} on: this node keeps no older ones`)}>
+            <Panel title="Newest events" aside={logs && (logs.whole ? `from block ${count(logs.from)} on` : `from block ${count(logs.from)} on: this node keeps no older ones`)}>
                 {error && <Pending error={error} data={undefined} what="events" />}
                 <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.items.length === 0 && "None."}>
-                    {logs?.items.slice(0, kShown).map((log) => (
+                    {logs?.items.slice(0, shown).map((log) => (
                         <tr key={`${log.blockNumber} ${log.logIndex}`}>
                             <td class="num"><BlockLink of={log.blockNumber} /></td>
                             <td>{tame(eventOf(contracts, log)?.name ?? "unknown")}</td>
@@ -163,6 +144,20 @@ export function AccountPage({ address }: { address: string }) {
                         </tr>
                     ))}
                 </Table>
+                {readOlder && (
+                    <p>
+                        <button
+                            type="button"
+                            disabled={reading}
+                            onClick={() => {
+                                setShown(shown + kShown);
+                                readOlder();
+                            }}
+                        >
+                            {reading ? "Reading …" : `Read ${count(kBlocks)} older blocks`}
+                        </button>
+                    </p>
+                )}
             </Panel>
         </>
     );
