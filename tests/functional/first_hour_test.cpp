@@ -142,6 +142,22 @@ TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
     EXPECT_THAT(alone.out, has_all) << "without a node";
     EXPECT_EQ(retrace("task log 77" + store() + " --node http://127.0.0.1:1 --timeout 1").status, 1);
 
+    const Ran words = retrace(log + requester() + " --solver");
+    EXPECT_EQ(words.status, 0) << words.err;
+    const auto told = AllOf(HasSubstr(" says (its own word, which nothing proves):"), HasSubstr(" of its processors ("),
+                            HasSubstr("prepare task " + number + ": done in "),
+                            HasSubstr("train task " + number + " to checkpoint 4: done in "),
+                            HasSubstr("commits to checkpoint 4"), HasSubstr("the run is over"));
+    EXPECT_THAT(words.out, told);
+    EXPECT_THAT(words.out, Not(HasSubstr(path("network").string()))) << "a path of the solver's machine";
+    const Ran stranger =
+        retrace("task log " + number + node() + " --dev-account 7 --solver --data-dir " + path("stranger").string());
+    EXPECT_THAT(stranger.err, HasSubstr("only the requester of task " + number + " may read its log"));
+    EXPECT_THAT(stranger.out, Not(HasSubstr("commits to checkpoint 4\n")));
+    const Ran kept = retrace(log + " --node http://127.0.0.1:1 --timeout 1 --solver");
+    EXPECT_EQ(kept.status, 0) << kept.err;
+    EXPECT_THAT(kept.out, told) << "without a node and without a key";
+
     const json::object statement = say("task statement " + number + node());
     EXPECT_TRUE(statement.at("adds_up").as_bool());
     EXPECT_EQ(statement.at("held"), "0");
@@ -157,6 +173,10 @@ TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
     const std::string csv = retrace("wallet history " + solver + node() + " --csv").out;
     EXPECT_THAT(csv, AllOf(HasSubstr("height,kind,hash,from,to,value_wei,fee_wei,ok,task\n"), HasSubstr(",segments,"),
                            HasSubstr(",transaction,")));
+    const std::string begin = retrace("wallet history " + solver + node() + " --csv --from 0 --to 20").out;
+    const std::string rest = retrace("wallet history " + solver + node() + " --csv --from 21 --to 40").out;
+    EXPECT_EQ(begin + rest.substr(rest.find('\n') + 1),
+              retrace("wallet history " + solver + node() + " --csv --from 0 --to 40").out);
     EXPECT_THAT(retrace("wallet history " + solver + node() + " --fiat \"2 EUR\"").out,
                 AllOf(HasSubstr("earned by training task " + number), HasSubstr("earned or returned "),
                       HasSubstr(" EUR)"), HasSubstr("other movements, such as deposits and stake that came back: ")));
@@ -170,8 +190,21 @@ TEST_F(FirstHour, TwoSubmitsThatWaitWorkAtOnce) {
     const std::string task = compile_short(" --audit-percent 1");
     Ran runs[2];
     const std::string submit_it = "task submit " + task + requester() + store() + " --wait --json";
+    std::thread one([&] { runs[0] = retrace(submit_it, {}, "one"); });
     std::thread other([&] { runs[1] = retrace(submit_it, {}, "other"); });
-    runs[0] = retrace(submit_it);
+    // Meanwhile a model is fetched as soon as there is one, which is before its last challenge window is over.
+    const std::string fetch = "task fetch 1" + node() + " --losses 0 --data-dir " + path("early").string() + " -o " +
+                              path("early_model").string();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    Ran early;
+    while (early.status != 0 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        early = retrace(fetch);
+    }
+    EXPECT_EQ(early.status, 0) << early.err;
+    EXPECT_THAT(early.out, HasSubstr("PROVISIONAL: segments of this model can still be challenged ("));
+    EXPECT_THAT(early.out, HasSubstr("next: `retrace task follow 1`, then fetch again"));
+    one.join();
     other.join();
     for (const Ran& ran : runs) {
         EXPECT_EQ(ran.status, 0) << ran.err;
