@@ -193,6 +193,21 @@ TEST(Reputation, ANewAccountAfterAConvictionHasNoMoreThanTheOldOneWouldHave) {
         << "two of three tasks' standing are gone, and a lock";
 }
 
+/// Auditors may get the bits of what a forger computes from its own wrong state, and are paid after its conviction.
+TEST(Reputation, VerdictsThatArePaidAfterAConvictionAreNoStanding) {
+    for (const std::uint64_t segment : {0, 1, 2}) {
+        Scenario scenario = comes_back("ulp");
+        scenario.solvers.pop_back();
+        scenario.planned_tasks.resize(2);
+        scenario.solvers[2].segment = segment;
+        scenario.owned = {"solver2"};
+        const Outcome outcome = played(scenario);
+        ASSERT_EQ(outcome.tasks.at(1).runs.at(0).state, RunState::forfeited);
+        EXPECT_EQ(outcome.solver_of(outcome.tasks[1].runs[0]), "solver2");
+        EXPECT_EQ(verified(outcome, "solver2"), U256()) << "wrong from segment " << segment << " on";
+    }
+}
+
 TEST(Reputation, ANewAccountAfterASilenceIsWorseThanTheOldOne) {
     const Scenario scenario = comes_back("silent");
     const PlannedTask& planned = scenario.planned_tasks[0];
