@@ -4,6 +4,7 @@
 import * as account from "./account.mjs";
 import * as machine from "./machine.mjs";
 import * as market from "./market.mjs";
+import * as older from "./older.mjs";
 import * as private_ from "./private.mjs";
 import * as pruned from "./pruned.mjs";
 import * as reserving from "./reserving.mjs";
@@ -14,7 +15,7 @@ import * as unaudited from "./unaudited.mjs";
 const wanted = process.argv[4] ?? "";
 let checks = 0;
 const alone = { rounds, private: private_ }[wanted];
-for (const part of alone ? [alone] : [server, account, machine, pruned, unaudited, reserving, market]) {
+for (const part of alone ? [alone] : [server, account, older, machine, pruned, unaudited, reserving, market]) {
     for (const [name, check] of Object.entries(part)) {
         if (!alone && !name.includes(wanted)) continue;
         checks++;
