@@ -17,7 +17,7 @@ using Kind = StatementLine::Kind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const ledger::Address kRequester{{1}}, kSolver{{2}};
+const ledger::Address kRequester{{1}}, kPaidSolver{{2}};
 constexpr std::uint64_t kTask = 7, kPosted = 5, kEnded = 120'000;
 
 /// A node that tells the events of at most 1,000 blocks in an answer, of the blocks that it keeps.
@@ -92,9 +92,10 @@ void play(LongChain& chain) {
     posted.requester = kRequester;
     chain.add(kPosted, posted);
     chain.add(60'000, contracts::SegmentsPaid{
-                          .task = kTask, .solver = kSolver, .run = 0, .first = 0, .count = 7, .amount = U256(700)});
-    chain.add(60'001, contracts::SegmentsPaid{
-                          .task = kTask + 1, .solver = kSolver, .run = 0, .first = 0, .count = 7, .amount = U256(700)});
+                          .task = kTask, .solver = kPaidSolver, .run = 0, .first = 0, .count = 7, .amount = U256(700)});
+    chain.add(60'001,
+              contracts::SegmentsPaid{
+                  .task = kTask + 1, .solver = kPaidSolver, .run = 0, .first = 0, .count = 7, .amount = U256(700)});
     chain.add(70'000, contracts::UndoneRepaid{.task = kTask, .run = 3, .requester = kRequester, .amount = U256(40)});
     chain.add(kEnded, contracts::EscrowReturned{.task = kTask, .requester = kRequester, .amount = U256(300)});
 }
