@@ -29,7 +29,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kHistoryPage = 1'000;  // Blocks; each is a call of its own.
+constexpr std::uint64_t kHistoryPage = 200;  // Blocks; each is a call of its own.
 
 struct HistoryOptions {
     NodeOptions node;
@@ -80,10 +80,14 @@ Result<HistoryLine, RpcFailure> history_line(RpcClient& client, const json::obje
     return out;
 }
 
+std::atomic<bool> g_history_interrupted{false};  // Signal handlers can access globals only.
+extern "C" void on_history_interrupt(int) { g_history_interrupted = true; }
+
 /// Reads the blocks one by one, because the node keeps no index by account.
 Status<RpcFailure> read_transactions(RpcClient& client, const std::string& wanted, std::uint64_t from, std::uint64_t to,
                                      std::vector<HistoryLine>& out) {
     for (std::uint64_t height = from; height <= to; ++height) {
+        if (g_history_interrupted) return Unexpected{RpcFailure{0, "interrupted", {}, false}};
         RETRACE_TRY(block, when_allowed([&] {
                         return client.call("eth_getBlockByNumber", {rpc::quantity(height), true});
                     }));
@@ -150,14 +154,12 @@ Result<std::vector<HistoryLine>, RpcFailure> history_page(RpcClient& client, con
     return out;
 }
 
-std::atomic<bool> g_history_interrupted{false};  // Signal handlers can access globals only.
-extern "C" void on_history_interrupt(int) { g_history_interrupted = true; }
-
 /// Reads the blocks `from` to `to` page by page. An interrupt, or a node that ceases to answer, ends it behind the last page.
 Result<History> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t from, std::uint64_t to) {
     BlockProgress progress;
     PageOptions pages = pages_with(progress);
     pages.blocks = kHistoryPage;
+    g_history_interrupted = false;
     std::signal(SIGINT, on_history_interrupt);
     History out{from, to, {}, true, {}};
     const auto read = [&](std::uint64_t first) -> Status<> {
@@ -167,11 +169,11 @@ Result<History> read_history(RpcClient& client, const ledger::Address& address, 
             RETRACE_TRY(lines, history_page(client, address, begin, end));
             out.lines.insert(out.lines.end(), lines.begin(), lines.end());
             next = end + 1;
-            return !g_history_interrupted;
+            return true;
         };
         const auto done = read_pages(first, to, pages, page);
         if (!done && next == first) return error(done.error().message);
-        if (next <= to) out.stopped = done ? "interrupted" : done.error().message;
+        if (!done) out.stopped = done.error().message;
         out.to = next - 1;
         return Unit{};
     };

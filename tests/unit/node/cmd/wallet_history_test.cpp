@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// A history whose reading ends early says what it has, and from where on to go on.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "node/cmd/cli.hpp"
+#include "tests/unit/node/fake_node.hpp"
+
+namespace retrace::node {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// A node of 1,100 empty blocks that does what a test asks where one is read.
+struct WalletHistory : testing::Test {
+    WalletHistory() {
+        node.height = 1'100;
+        node.answers = [this](const std::string& method, const boost::json::array& params) -> std::string {
+            if (method == "retrace_status") return R"("result":{"oldest_block":0})";
+            if (method != "eth_getBlockByNumber") return {};
+            const std::uint64_t height = *rpc::parse_u64(params.at(0));
+            if (height >= refused_from) return R"("error":{"code":-32603,"message":"its disk is broken"})";
+            if (height == interrupted_at) std::raise(SIGINT);
+            return R"("result":{"transactions":[]})";
+        };
+    }
+    int run(const std::string& from) {
+        std::vector<std::string> words{"retrace", "wallet", "history",  "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+                                       "--csv",   "--node", node.url(), "--from",
+                                       from};
+        std::vector<char*> argv;
+        for (std::string& word : words) argv.push_back(word.data());
+        testing::internal::CaptureStdout();
+        testing::internal::CaptureStderr();
+        const int code = cli::run_main(static_cast<int>(argv.size()), argv.data());
+        out = testing::internal::GetCapturedStdout();
+        problem = testing::internal::GetCapturedStderr();
+        return code;
+    }
+    test::FakeNode node;
+    std::uint64_t refused_from = UINT64_MAX, interrupted_at = UINT64_MAX;
+    std::string out, problem;
+};
+
+TEST_F(WalletHistory, HasTheBlocksBeforeOneThatTheNodeRefuses) {
+    refused_from = 1'050;
+    EXPECT_EQ(run("800"), 1);
+    EXPECT_THAT(out, HasSubstr("height,kind,hash"));
+    EXPECT_THAT(problem, AllOf(HasSubstr("these are the blocks 800 to 1049 of those up to 1100"),
+                               HasSubstr("its disk is broken"), HasSubstr("go on with --from 1050")));
+    refused_from = UINT64_MAX;
+    EXPECT_EQ(run("1050"), 0) << problem;
+    EXPECT_EQ(problem, "");
+}
+
+TEST_F(WalletHistory, HasThePagesBeforeAnInterrupt) {
+    interrupted_at = 1'010;
+    EXPECT_EQ(run("700"), 1);
+    EXPECT_THAT(problem, AllOf(HasSubstr("these are the blocks 700 to 899 of those up to 1100 (interrupted)"),
+                               HasSubstr("go on with --from 900")));
+    interrupted_at = UINT64_MAX;
+    EXPECT_EQ(run("1000"), 0) << "an earlier interrupt is forgotten: " << problem;
+}
+
+}  // namespace
+}  // namespace retrace::node
