@@ -43,12 +43,13 @@ Result<SegmentReplays::Begun, solver::Unavailable> SegmentReplays::begin(const R
     if (!state) {
         RETRACE_TRY(fetched, start_state(inputs, segment, root));
         state = std::move(fetched);
+        state->step = inputs.steps->replay_step(inputs.first);
     }
     if (other != suspended_.end()) {
         save(inputs.steps->root(), other->second);
         suspended_.erase(other);
     }
-    return Begun{segment, std::move(*state), inputs.steps->header_step(inputs.first)};
+    return Begun{segment, std::move(*state), inputs.steps->replay_step(inputs.first)};
 }
 
 std::optional<kernels::State> SegmentReplays::take_saved(const CheckpointKey& segment) {
@@ -74,7 +75,7 @@ void SegmentReplays::save(const Hash32& program_root, const Begun& begun) {
 
 bool SegmentReplays::run(const ReplayInputs& inputs, Begun& begun) {
     solver::Preemption& preemption = context_.slot.preemption();
-    const std::uint64_t last_step = inputs.steps->header_step(inputs.last);
+    const std::uint64_t last_step = inputs.steps->replay_step(inputs.last);
     {
         const auto computation = inputs.steps->compute(begun.state);
         bool whole = true;

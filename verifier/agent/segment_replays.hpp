@@ -26,7 +26,7 @@ public:
     struct Begun {
         solver::CheckpointKey segment;
         kernels::State state;
-        std::uint64_t start_step = 0;  ///< Step in the header of the segment's start.
+        std::uint64_t start_step = 0;  ///< `ReplaySteps::replay_step` of the segment's start.
     };
 
     /// Returns the state with this root at the start of a segment: from the store, or fetched and then stored.

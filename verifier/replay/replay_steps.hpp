@@ -32,7 +32,11 @@ public:
     /// The root that the headers of states name, and the step that the header of state t names.
     virtual const Hash32& root() const = 0;
     virtual std::uint64_t header_step(std::uint64_t t) const = 0;
-    /// Computes from `state` on, which it keeps up to date as Computation::state says. Both must outlive it.
+    /// State::step of state t while it is replayed. It ascends with t, which steps in headers do not where a member's segment
+    /// begins in a state of its own base (contracts 21.13.4); only there does it differ from them, at t = 0.
+    virtual std::uint64_t replay_step(std::uint64_t t) const { return header_step(t); }
+    /// Computes from `state` on, whose step is a `replay_step`, and which it keeps up to date as Computation::state says.
+    /// Both must outlive it.
     virtual std::unique_ptr<solver::Computation> compute(kernels::State& state) = 0;
     /// Bytes of memory that it holds beside what the task cache counts.
     virtual std::uint64_t bytes() const { return 0; }

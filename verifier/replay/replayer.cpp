@@ -46,10 +46,10 @@ std::uint64_t bytes_of(const State& state) {
     return bytes;
 }
 
-/// While it exists, a state has the step that ops see, which in a group is not the one in its header.
+/// While it exists, a state has another step: the one that ops see, or the one in its header.
 class AsSeen {
 public:
-    AsSeen(State& state, std::uint64_t op_step) : state_(state), step_(std::exchange(state.step, op_step)) {}
+    AsSeen(State& state, std::uint64_t step) : state_(state), step_(std::exchange(state.step, step)) {}
     ~AsSeen() { state_.step = step_; }
     AsSeen(const AsSeen&) = delete;
     AsSeen& operator=(const AsSeen&) = delete;
@@ -71,6 +71,7 @@ Replayer::Replayer(std::unique_ptr<ReplaySteps> steps, kernels::ThreadPool& pool
     : Replayer(std::make_shared<Segment>(Segment{std::move(steps), pool, false, std::move(start), first, last})) {
     ensure(first < last, "a segment has steps");
     ensure(segment_->start.step == this->steps().header_step(first), "the state at the segment's start");
+    segment_->start.step = this->steps().replay_step(first);
 }
 
 Replayer::Replayer(std::unique_ptr<ReplaySteps> steps, kernels::ThreadPool& pool)
@@ -161,9 +162,9 @@ std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std:
         auto computation = segment_->steps->compute(state);
         for (const std::uint64_t step : steps) {
             if (known(step)) continue;
-            const std::uint64_t header_step = segment_->steps->header_step(step);
-            ensure(computation->step() <= header_step, "ascending steps");
-            if (!advance_to(*computation, header_step)) {
+            const std::uint64_t replay_step = segment_->steps->replay_step(step);
+            ensure(computation->step() <= replay_step, "ascending steps");
+            if (!advance_to(*computation, replay_step)) {
                 computation.reset();
                 if (!state.tensors.empty()) stopped_ = std::move(state);  // Otherwise a step was left half done.
                 throw ReplayPreempted();
@@ -182,7 +183,7 @@ std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std:
 }
 
 State Replayer::search_start(std::uint64_t low, std::uint64_t first) {
-    const std::uint64_t low_step = steps().header_step(low), first_step = steps().header_step(first);
+    const std::uint64_t low_step = steps().replay_step(low), first_step = steps().replay_step(first);
     if (auto stopped = std::exchange(stopped_, std::nullopt);
         stopped && low_step <= stopped->step && stopped->step <= first_step)
         return std::move(*stopped);
@@ -196,9 +197,9 @@ void Replayer::stop_if_preempted() const {
     if (preemption_ != nullptr && preemption_->requested()) throw ReplayPreempted();
 }
 
-bool Replayer::advance_to(solver::Computation& computation, std::uint64_t header_step) {
-    computation.run_ahead(header_step);
-    while (computation.step() < header_step) {
+bool Replayer::advance_to(solver::Computation& computation, std::uint64_t replay_step) {
+    computation.run_ahead(replay_step);
+    while (computation.step() < replay_step) {
         if (preemption_ == nullptr) {
             computation.advance();
             continue;
@@ -223,7 +224,7 @@ void Replayer::step_once(State& state, std::uint64_t t) {
         preemption_->begin_step();
         if (!step.runner.attempt(state, preemption_->step_stop())) throw ReplayPreempted();
     }
-    state.step = steps().header_step(initialiser() ? 0 : t + 1);
+    state.step = steps().replay_step(initialiser() ? 0 : t + 1);
 }
 
 State* Replayer::cursor() const {
@@ -233,18 +234,18 @@ State* Replayer::cursor() const {
 
 void Replayer::drop_cursor() { segment_->cursors.erase(number_); }
 
-State& Replayer::cursor_before(std::uint64_t header_step) {
+State& Replayer::cursor_before(std::uint64_t replay_step) {
     const State* nearest = &segment_->start;
     for (const auto& [replay, state] : segment_->cursors)
-        if (state.step <= header_step && state.step > nearest->step) nearest = &state;
+        if (state.step <= replay_step && state.step > nearest->step) nearest = &state;
     State* const own = cursor();
-    if (own != nullptr && own->step <= header_step && own->step >= nearest->step) return *own;
+    if (own != nullptr && own->step <= replay_step && own->step >= nearest->step) return *own;
     drop_cursor();
     return segment_->cursors.emplace(number_, *nearest).first->second;
 }
 
 State& Replayer::state_at(std::uint64_t t) {
-    if (State* own = cursor(); own != nullptr && own->step == steps().header_step(t)) return *own;
+    if (State* own = cursor(); own != nullptr && own->step == steps().replay_step(t)) return *own;
     const std::unique_ptr<solver::Computation> computation = compute_to(t);
     try {
         computation->state();
@@ -259,11 +260,11 @@ State& Replayer::start_of(std::uint64_t t) { return initialiser() ? segment_->st
 
 std::unique_ptr<solver::Computation> Replayer::compute_to(std::uint64_t t) {
     ensure(t >= segment_->first && t <= last_step(), "a step of the segment");
-    const std::uint64_t header_step = steps().header_step(t);
-    State& state = cursor_before(header_step);
+    const std::uint64_t replay_step = steps().replay_step(t);
+    State& state = cursor_before(replay_step);
     try {
         auto computation = segment_->steps->compute(state);
-        if (advance_to(*computation, header_step)) return computation;
+        if (advance_to(*computation, replay_step)) return computation;
         computation.reset();
         if (state.tensors.empty()) drop_cursor();  // A step was left half done.
     } catch (...) {
@@ -284,7 +285,11 @@ Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {
 const StateCommitment& Replayer::input_of(std::uint64_t t) {
     ensure(!initialiser(), "an initialiser has no input state");
     StepCache& cache = cache_of(t);
-    if (!cache.input) cache.input = kernels::commit_state(steps().root(), state_at(t), segment_->pool);
+    if (!cache.input) {
+        State& state = state_at(t);
+        const AsSeen seen(state, steps().header_step(t));
+        cache.input = kernels::commit_state(steps().root(), state, segment_->pool);
+    }
     return *cache.input;
 }
 

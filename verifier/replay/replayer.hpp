@@ -94,12 +94,12 @@ private:
     std::unique_ptr<solver::Computation> compute_to(std::uint64_t t);
     /// The state that this replay keeps somewhere in the segment; null if it keeps none.
     kernels::State* cursor() const;
-    /// Returns the cursor, set to the kept state nearest before or at the state with this step in its header, including
-    /// those of other replays.
-    kernels::State& cursor_before(std::uint64_t header_step);
+    /// Returns the cursor, set to the kept state nearest before or at the state with this `replay_step`, including those
+    /// of other replays.
+    kernels::State& cursor_before(std::uint64_t replay_step);
     void drop_cursor();
     /// Returns false if it was preempted.
-    bool advance_to(solver::Computation& computation, std::uint64_t header_step);
+    bool advance_to(solver::Computation& computation, std::uint64_t replay_step);
     /// Makes step t of `state`.
     void step_once(kernels::State& state, std::uint64_t t);
     void stop_if_preempted() const;

@@ -30,11 +30,7 @@ class SegmentSteps final : public ReplaySteps {
 public:
     SegmentSteps(MemberSetup setup, const solver::SegmentView& segment, kernels::SegmentPositions positions,
                  LoadMessage load)
-        : setup_(std::move(setup)), segment_(segment), positions_(std::move(positions)), load_(std::move(load)) {
-        // In a private group the segment before has the same base (contracts 21.13.4): its places are not this one's.
-        const std::uint64_t base = positions_.span().base;
-        if (segment_.start_step >> kernels::kPlaceBits == base) segment_.start_step = kernels::header_step(base, 0);
-    }
+        : setup_(std::move(setup)), segment_(segment), positions_(std::move(positions)), load_(std::move(load)) {}
 
     PlayedStep at(std::uint64_t t) override {
         const solver::PlanRunner::At at = runner_at(t);
@@ -51,8 +47,9 @@ public:
     }
     const kernels::CommittedProgram& opened_at(std::uint64_t t) const override { return program_at(t); }
     const Hash32& root() const override { return setup_.runner->plan().root(); }
-    std::uint64_t header_step(std::uint64_t t) const override {
-        return t == 0 ? segment_.start_step : kernels::header_step(positions_.span().base, t);
+    std::uint64_t header_step(std::uint64_t t) const override { return t == 0 ? segment_.start_step : replay_step(t); }
+    std::uint64_t replay_step(std::uint64_t t) const override {
+        return kernels::header_step(positions_.span().base, t);
     }
     std::unique_ptr<solver::Computation> compute(State& state) override;
     std::uint64_t bytes() const override { return bytes_of(shown_) + bytes_of(run_); }
@@ -67,10 +64,9 @@ public:
     }
     const kernels::SegmentPositions& positions() const noexcept { return positions_; }
     kernels::ThreadPool& pool() const noexcept { return *setup_.pool; }
-    /// The number of the state with this step in its header.
-    std::uint64_t number_of(std::uint64_t header_step) const {
-        if (header_step == segment_.start_step) return 0;
-        const std::uint64_t number = header_step - kernels::header_step(positions_.span().base, 0);
+    /// The number of the state with this `replay_step`.
+    std::uint64_t number_of(std::uint64_t step) const {
+        const std::uint64_t number = step - replay_step(0);
         ensure(number <= positions_.count(), "a state of the segment");
         return number;
     }
@@ -113,7 +109,7 @@ public:
     SegmentComputation(const SegmentComputation&) = delete;
     SegmentComputation& operator=(const SegmentComputation&) = delete;
 
-    std::uint64_t step() const noexcept override { return steps_.header_step(place_); }
+    std::uint64_t step() const noexcept override { return steps_.replay_step(place_); }
     void run_ahead(std::uint64_t step) override {
         ahead_ = steps_.number_of(step);
         if (inner_ != nullptr) inner_->run_ahead(inner_limit());
@@ -139,7 +135,7 @@ public:
             return std::nullopt;
         }
         ++place_;
-        if (inner_ == nullptr) state_.step = steps_.header_step(place_);
+        if (inner_ == nullptr) state_.step = steps_.replay_step(place_);
         for (std::uint32_t t = 0; t < at.program.program().states; ++t)
             if (at.program.program().tensors[t].writer != kernels::kNoWriter) written_[t] = true;
         return metrics;
@@ -158,7 +154,7 @@ public:
                     roots_[t] = kernels::tensor_root(state_.tensors[t], steps_.pool());
         }
         written_.assign(roots_.size(), false);
-        return kernels::commit_roots(steps_.root(), step(), roots_);
+        return kernels::commit_roots(steps_.root(), steps_.header_step(place_), roots_);
     }
 
 private:
@@ -178,7 +174,7 @@ private:
         if (inner_ == nullptr) return;
         inner_.reset();
         place_ = first_inner_ + state_.step - steps_.positions().at(first_inner_).op_step;
-        state_.step = steps_.header_step(place_);
+        state_.step = steps_.replay_step(place_);
     }
 
     SegmentSteps& steps_;

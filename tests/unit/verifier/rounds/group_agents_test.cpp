@@ -118,6 +118,7 @@ protected:
         source.states.clear();
         source.tensors.clear();
     }
+    void expect_conviction(const PlayedSegment& segment, std::uint64_t place);
     /// Plays a dispute between two parties' replays through their encoded moves.
     Game dispute(const PlayedSegment& segment, const Hash32& end_root, DisputeReplays& solver) {
         DisputeView about;
@@ -256,16 +257,20 @@ TEST_F(GroupAgents, ADamagedMessageIsFetchedAgain) {
     EXPECT_FALSE(agent->take_problems().empty()) << "the operator is told of the damage";
 }
 
-TEST_F(GroupAgents, AnUlpInOneInnerStepIsFoundByBothPlayersAndTheGame) {
-    const PlayedSegment& segment = busy();
-    const kernels::SegmentPositions positions = world.positions(segment);
-    const std::uint64_t place = positions.count() - 2;
-    ASSERT_EQ(positions.at(place).phase, kernels::Phase::inner);
+/// An op that makes the new value of the first state tensor that is fp32 and that inner steps write.
+std::uint32_t op_of_inner_step(const GroupWorld& world) {
     const kernels::Program& inner = world.plan.at(kernels::Phase::inner).program;
-    std::uint32_t op = 0;  // The new value of the first state tensor that is fp32 and that the phase writes.
-    for (std::uint32_t t = 0; t < inner.states && op == 0; ++t)
+    for (std::uint32_t t = 0; t < inner.states; ++t)
         if (inner.tensors[t].writer != kernels::kNoWriter && inner.tensors[t].dtype == kernels::DType::f32)
-            op = inner.tensors[t].writer;
+            return inner.tensors[t].writer;
+    return 0;
+}
+
+/// A lie in one inner step is disputed by an auditor and the accused member, who fetch nothing more by then.
+void GroupAgents::expect_conviction(const PlayedSegment& segment, std::uint64_t place) {
+    const kernels::SegmentPositions positions = world.positions(segment);
+    ASSERT_EQ(positions.at(place).phase, kernels::Phase::inner);
+    const std::uint32_t op = op_of_inner_step(world);
     const Lie lie{kernels::Phase::inner, flip(positions.at(place).op_step, op, 0)};
     const auto liar = world.runner(lie);
     const Hash32 wrong = world.replay(segment, *liar).end_root();
@@ -293,6 +298,56 @@ TEST_F(GroupAgents, AnUlpInOneInnerStepIsFoundByBothPlayersAndTheGame) {
     EXPECT_EQ(game.loser, Side::solver);
     EXPECT_EQ(game.found.step, place);
     EXPECT_EQ(game.found.op, op);
+}
+
+TEST_F(GroupAgents, AnUlpInOneInnerStepIsFoundByBothPlayersAndTheGame) {
+    expect_conviction(busy(), world.positions(busy()).count() - 2);
+}
+
+TEST_F(GroupAgents, SoIsOneInTheFirstOfInnerStepsThatFollowASegmentOfRecords) {
+    play_apart(world);
+    const PlayedSegment segment = trained_apart(world);
+    source.put(kernels::commit_state(world.committed->root(), segment.start, world.pool), segment.start);
+    expect_conviction(segment, 0);
+}
+
+TEST_F(GroupAgents, AMemberThatTrainedRightAfterASegmentOfRecordsAnswersEveryMove) {
+    play_apart(world);
+    const PlayedSegment segment = trained_apart(world);
+    DisputeReplays accused(
+        *party->task_cache, [&](const DisputeView&) { return Result<kernels::State>(segment.start); },
+        party->messages.get());
+    // The challenger says that the first inner step made another state, and accepts whatever the member posts.
+    PlayedSegment other = segment;
+    other.start.tensors[0].data[0] ^= 1;
+    const auto runner = world.runner();
+    Replayer accuser = world.replay(other, *runner);
+    DisputeView about;
+    about.id = 7;
+    about.terms = world.terms();
+    about.run = about.own_run = segment.run;
+    about.segment = segment.index;
+    about.member = segment.view;
+    about.side = Side::solver;
+    about.game =
+        start(world.facts(), {false, 0, world.positions(segment).count(), segment.start_root, segment.end_root, true});
+    while (about.game.phase != verifier::Phase::decided) {
+        if (needs_position(about.game)) set_position(about.game, world.facts_at(segment, about.game.found.step));
+        Result<Bytes> move = error("no move");
+        if (about.game.mover == Side::solver) {
+            accused.sweep({about}, 1);
+            auto made = accused.answer(about);
+            ASSERT_TRUE(made.has_value()) << made.error().message;
+            move = std::move(*made);
+        } else {
+            const auto made = next_move(about.game, Side::challenger, accuser);
+            ASSERT_TRUE(made.has_value()) << made.error().message;
+            move = encode(*made);
+        }
+        ASSERT_TRUE(apply(about.game, about.game.mover, decode_move(*move).value()).has_value());
+    }
+    EXPECT_EQ(about.game.loser, Side::challenger);
+    EXPECT_EQ(about.game.found.step, 0u);
 }
 
 TEST_F(GroupAgents, ARightSegmentIsNotAccusedTwice) {

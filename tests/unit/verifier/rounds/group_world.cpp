@@ -221,4 +221,21 @@ void play_eventful(GroupWorld& world) {
     for (std::uint32_t i = 0; i < 4; ++i) world.catch_up(i);
 }
 
+void play_apart(GroupWorld& world) {
+    const std::uint32_t members = world.group->members();
+    for (std::uint32_t round = 0; round < 2; ++round) {
+        std::vector<solver::MemberTurn> turns;
+        for (std::uint32_t i = 0; i < members; ++i) turns.push_back({2 + i % 2, i != round});
+        world.play(turns);
+        for (std::uint32_t i = 0; i < members; ++i) world.catch_up(i);
+    }
+}
+
+const PlayedSegment& trained_apart(const GroupWorld& world) {
+    return *std::find_if(world.segments.rbegin(), world.segments.rend(), [](const PlayedSegment& segment) {
+        const solver::SegmentView& view = segment.view;
+        return view.span.steps != 0 && view.start_step > kernels::header_step(view.span.base, 0);
+    });
+}
+
 }  // namespace retrace::test

@@ -91,5 +91,10 @@ private:
 
 /// Rounds with absence, lost messages, an old one, an empty record and a joiner; three members to begin with.
 void play_eventful(GroupWorld& world);
+/// Two rounds as in a private group, whose members take in records and train in segments apart (contracts 21.13.4). All have
+/// taken in all records before.
+void play_apart(GroupWorld& world);
+/// The newest segment with inner steps that begins in a state of its own base, behind places of the same numbers.
+const PlayedSegment& trained_apart(const GroupWorld& world);
 
 }  // namespace retrace::test

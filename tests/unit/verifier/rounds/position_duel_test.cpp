@@ -84,6 +84,42 @@ TEST_P(PositionDuel, AFlippedBitInAnyOpOfAnyPhaseIsFound) {
     }
 }
 
+TEST_P(PositionDuel, InnerStepsThatFollowASegmentOfRecordsAreDisputed) {
+    play_apart(world_);
+    const PlayedSegment& segment = trained_apart(world_);
+    const std::uint64_t count = world_.positions(segment).count();
+    for (const std::uint64_t place : {std::uint64_t{0}, count - 1}) {
+        std::uint32_t disputed = 0;
+        const Phase phase = world_.positions(segment).at(place).phase;
+        const kernels::Program& program = world_.plan.at(phase).program;
+        for (std::uint32_t op = 0; op < program.ops.size(); ++op) {
+            const bool word = kernels::size_of(program.tensors[program.output_of(op)].dtype) == 4;
+            disputed += lie_at({&segment, place}, op, 0) || (word && lie_at({&segment, place}, op, 30)) ? 1 : 0;
+        }
+        EXPECT_GT(disputed, 0U) << name(phase);
+    }
+}
+
+/// The challenger says that a tensor has changed which no op of the first inner step writes.
+TEST_P(PositionDuel, AnUnwrittenTensorIsThatOfTheStateBeforeTheInnerSteps) {
+    play_apart(world_);
+    const PlayedSegment& segment = trained_apart(world_);
+    ASSERT_EQ(world_.positions(segment).at(0).phase, Phase::inner);
+    const kernels::Program& inner = world_.plan.at(Phase::inner).program;
+    ASSERT_EQ(inner.tensors[0].writer, kernels::kNoWriter) << "it is shared";
+    const auto runner = world_.runner();
+    Replayer accused = world_.replay(segment, *runner);
+    PlayedSegment other = segment;
+    other.start.tensors[0].data[0] ^= 1;
+    Replayer accuser = world_.replay(other, *runner);
+    ASSERT_NE(accuser.root_at(1), accused.root_at(1));
+    const Outcome kept = duel_about(segment, accused, accuser);
+    EXPECT_FALSE(kept.stuck);
+    EXPECT_EQ(slug(kept.game.ending), slug(Ending::unwritten_equal));
+    EXPECT_EQ(kept.game.loser, Side::challenger);
+    EXPECT_EQ(kept.game.found.step, 0u);
+}
+
 TEST_P(PositionDuel, FirstStatesAreDisputed) {
     for (const std::uint32_t run : {1u, 3u}) {
         const bool joined = run == 3;

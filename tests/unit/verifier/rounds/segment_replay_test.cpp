@@ -67,6 +67,26 @@ TEST_P(SegmentReplay, EveryRootIsThatOfTheDefinition) {
     EXPECT_TRUE(long_absence);
 }
 
+TEST_P(SegmentReplay, ASegmentThatBeginsBehindPlacesOfItsOwnNumbersIsCountedFromItsStart) {
+    play_apart(world_);
+    const PlayedSegment& segment = trained_apart(world_);
+    ASSERT_EQ(segment.view.start_step >> kernels::kPlaceBits, segment.view.span.base);
+    const auto runner = world_.runner();
+    const std::vector<Hash32> roots = defined_roots(world_, segment);
+    ASSERT_EQ(roots.front(), segment.start_root);
+    ASSERT_EQ(roots.back(), segment.end_root);
+    Replayer replay = world_.replay(segment, *runner);
+    for (std::uint64_t p = 0; p + 1 < roots.size(); ++p) {
+        Replayer own = world_.replay(segment, *runner);
+        EXPECT_EQ(own.input_of(p).root, roots[p]) << p;
+        EXPECT_EQ(own.output_of(p).root, roots[p + 1]) << p;
+        EXPECT_EQ(replay.input_of(p).root, roots[p]) << "in one replay, in any order: " << p;
+    }
+    for (std::uint64_t p = roots.size(); p-- > 0;) EXPECT_EQ(replay.root_at(p), roots[p]) << p;
+    EXPECT_EQ(replay.input_of(0).root, segment.start_root) << "after later ones";
+    EXPECT_EQ(replay.input_of(0).header.step, segment.view.start_step);
+}
+
 TEST_P(SegmentReplay, TheTraceOfEachPositionLeadsToItsState) {
     const auto runner = world_.runner();
     for (const PlayedSegment& segment : world_.segments) {
