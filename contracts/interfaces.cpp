@@ -115,6 +115,8 @@ std::string record_name() {
         return "MemberAttempts";
     else if constexpr (std::same_as<T, market::Consent>)
         return "Consent";
+    else if constexpr (std::same_as<T, market::FormerAuditor>)
+        return "FormerAuditor";
     else if constexpr (std::same_as<T, contracts::AdmittedAccounts>)
         return "AdmittedAccounts";
     else {

@@ -186,13 +186,22 @@ struct Member {
     }
 };
 
+/// An account whose consent the member has taken back: it may still audit what the member had committed to by then.
+struct FormerAuditor {
+    ledger::Address account;
+    std::uint64_t segments = 0;  ///< Number of segments that the member had.
+    bool operator==(const FormerAuditor&) const = default;
+    static auto tie(auto& f) { return std::tie(f.account, f.segments); }
+    static Names names() { return {"account", "segments"}; }
+};
 /// To whom a member of a private group consents as auditors of its own data.
 struct Consent {
     std::vector<ledger::Address> named;     ///< By the member, ascending,
     std::vector<ledger::Address> accepted;  ///< and those of them that hold its data, ascending.
+    std::vector<FormerAuditor> former;      ///< Ascending by account, each in `accepted` before.
     bool operator==(const Consent&) const = default;
-    static auto tie(auto& c) { return std::tie(c.named, c.accepted); }
-    static Names names() { return {"named", "accepted"}; }
+    static auto tie(auto& c) { return std::tie(c.named, c.accepted, c.former); }
+    static Names names() { return {"named", "accepted", "former"}; }
 };
 
 /// What the index of a report names, if the report is about a message (ReportKind::message).

@@ -399,6 +399,6 @@ using AnyEvent =
                  ValidatorPowerChanged, ValidatorJailed, UpgradeDecided, RoundPhaseChanged, SegmentCommitted,
                  RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid, TaskToppedUp, RunGivenBack,
                  TimeReserved, ReservationChanged, ReservationPaid, GroupRolledBack, UndoneRepaid, MembersAdmitted,
-                 DataCommitted, ConsentGiven, ConsentAccepted>;
+                 DataCommitted, ConsentGiven, ConsentAccepted, ConsentWithdrawn>;
 
 }  // namespace retrace::contracts

@@ -135,6 +135,7 @@ inline std::uint64_t extra_gas(const GiveConsent& call) {
     return kGasNamed * std::min(call.accounts.size(), market::kConsentedMax);
 }
 inline std::uint64_t extra_gas(const AcceptConsent&) { return kGasNamed; }
+inline std::uint64_t extra_gas(const WithdrawConsent&) { return kGasNamed; }
 
 template <class Call>
 std::uint64_t gas_of(const Call& call, std::size_t calldata_bytes) {

@@ -163,6 +163,17 @@ struct AcceptConsent {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
 };
+/// Ends a consent: the member names the account no more, or the account no longer has the data or wants to be drawn.
+struct WithdrawConsent {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "withdrawConsent";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "account"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.account); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Address account;
+};
 /// Takes a free seat. The member begins at the base of state `index` of run `anchor`, which is finalised, with the
 /// shared tensors of that state. Locks the stake floor. msg.value is market::join_fee.
 struct JoinTask {

@@ -145,5 +145,17 @@ struct ConsentAccepted {
     std::uint32_t run = 0;
     Address auditor;
 };
+/// By the member, or by the account itself.
+struct ConsentWithdrawn {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "ConsentWithdrawn";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "run", "auditor", "byMember"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.auditor, e.by_member); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Address auditor;
+    bool by_member = false;
+};
 
 }  // namespace retrace::contracts

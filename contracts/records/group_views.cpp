@@ -93,9 +93,23 @@ bool is_private(const StateView& view, std::uint64_t task, std::uint32_t run, st
     const auto known = member_segment(view, task, run, segment);
     return known && known->steps != 0;
 }
-bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, const ledger::Address& party) {
-    const auto accepted = consent(view, task, run).accepted;
-    return std::binary_search(accepted.begin(), accepted.end(), party);
+std::vector<ledger::Address> auditors_of_data(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                              std::uint64_t segment) {
+    const market::Consent known = consent(view, task, run);
+    std::vector<ledger::Address> out = known.accepted;
+    for (const market::FormerAuditor& former : known.former)
+        if (segment < former.segments) out.push_back(former.account);
+    std::sort(out.begin(), out.end());
+    return out;
+}
+bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+                 const ledger::Address& party) {
+    const auto auditors = auditors_of_data(view, task, run, segment);
+    return std::binary_search(auditors.begin(), auditors.end(), party);
+}
+std::uint64_t segment_of_start(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    // What trains takes in no record, and the next segment takes in that of the message (21.13.4).
+    return is_private(view, task, run, 0) ? 1 : 0;
 }
 bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run) {
     if (last_message != record.index) return false;

@@ -50,8 +50,15 @@ market::Consent consent(const StateView& view, std::uint64_t task, std::uint32_t
 /// 21.13: whether the segment has inner steps on data that nobody else has. So has none without inner steps: everybody can
 /// replay it.
 bool is_private(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
-/// Whether the account holds the member's data by its consent.
-bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, const ledger::Address& party);
+/// 21.13.6: the accounts that have the member's data by its consent and may audit this segment of it, ascending.
+std::vector<ledger::Address> auditors_of_data(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                              std::uint64_t segment);
+/// Whether the account is one of them.
+bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+                 const ledger::Address& party);
+/// 21.13.31: the segment with which the run's first state is disputed: 0, but in a private group the first one that takes in
+/// records. It may not be committed yet.
+std::uint64_t segment_of_start(const StateView& view, std::uint64_t task, std::uint32_t run);
 
 /// Whether the run's last message was sent in this round and is not in its record.
 bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run);

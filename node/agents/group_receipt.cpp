@@ -26,7 +26,8 @@ void count_segment(const ledger::StateView& view, const market::GroupSpec& terms
     if (segment && segment->state == SegmentState::verified) return void(++out.verified);
     const bool drawn = !segment || segment->audit != 0 || segment->state != SegmentState::unaudited;
     ++(drawn ? out.unaudited : out.not_drawn);
-    const bool promised = drawn || index == 0 || !span || span->base == terms.rounds;
+    const bool first = index == views::segment_of_start(view, out.run.task, out.run.index);
+    const bool promised = drawn || first || !span || span->base == terms.rounds;
     if (promised && !out.missed) out.missed = index;
 }
 

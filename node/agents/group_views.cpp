@@ -206,6 +206,7 @@ std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, con
         if (undoes && (!segment || segment->base > firm || views::is_void(view, task.id, index, run->finalised - 1)))
             continue;
         if (!segment || segment->shared.empty() || !state || !state->opened) continue;
+        if (terms.private_sets != 0 && segment->steps != 0) continue;  // contracts 21.13.32
         if (!out || segment->base > out->base) out = FreeSeat::Anchor{index, run->finalised, segment->base};
     }
     return out;

@@ -45,19 +45,20 @@ bool window_open(const ledger::StateView& view, const market::Params& params, co
     return !end || height + 1 < *end;
 }
 
-/// State 0 may be disputed from its opening to the end of its segment's window.
+/// State 0 may be disputed from its opening to the end of the window of its segment, or of the next one.
 void add_initial(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
                  const market::TaskSpec& spec, std::uint64_t task, std::uint32_t index, const market::Seat* seat,
                  Immutable& immutable, verifier::VerifierView& out) {
     if (spec.init_root.is_zero()) return;
     const auto run = views::run(view, task, index);
-    const auto segment = views::segment(view, task, index, 0);
+    const std::uint64_t with = views::segment_of_start(view, task, index);  // contracts 21.13.31
+    const auto segment = views::segment(view, task, index, with);
     const Hash32 root = opened_root(view, task, index, 0);
     if (!run || run->state != market::RunState::running || !segment || root.is_zero() || run->solver == self) return;
     if (!window_open(view, params, spec, *run, *segment, out.height)) return;
     const auto same = [&](const verifier::InitialView& other) { return other.terms.id == task && other.run == index; };
     if (std::any_of(out.initials.begin(), out.initials.end(), same)) return;
-    if (views::accusation(view, market::DisputeKind::initial, task, index, 0, self) != 0) return;
+    if (views::accusation(view, market::DisputeKind::initial, task, index, with, self) != 0) return;
     const std::uint64_t deadline = segment->window_end == 0 ? 0 : segment->window_end - 1;
     const bool assigned = seat != nullptr;
     const auto group = immutable.group(view, task);
@@ -132,7 +133,8 @@ void add_seats(const ledger::StateView& view, const ledger::Address& self, const
         const bool waits = waits_to_dispute(*audit, *seat);
         if (audit->phase != AuditPhase::closed || waits)
             out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first, immutable));
-        if (audit->segment == 0) add_initial(view, self, params, *spec, audit->task, audit->run, seat, immutable, out);
+        if (audit->segment == views::segment_of_start(view, audit->task, audit->run))
+            add_initial(view, self, params, *spec, audit->task, audit->run, seat, immutable, out);
         // Members of a group are paid without keepers.
         const bool keeps = !immutable.group(view, audit->task);
         if (keeps && seat->state == SeatState::matched && !market::is_final(task->state)) {
@@ -235,7 +237,7 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
         if (disputes(view, self, run, i, *segment)) continue;
         const bool is_private = views::is_private(view, run.task, run.index, i);
         // Contracts 21.13.9: others could neither replay it nor challenge it.
-        if (is_private && !views::has_consent(view, run.task, run.index, self)) continue;
+        if (is_private && !views::has_consent(view, run.task, run.index, i, self)) continue;
         auto member = segment_view(view, run.task, run.index, i, immutable);
         if (group && !member) continue;
         const std::uint64_t start = solver::start_state_of(member, i);

@@ -74,8 +74,14 @@ void Players::serve_private(const market::Run& run) {
         return (void)send(run.solver, CommitData{run.task, run.index, data});
     }
     if (profile_.verifiers > 0 && draws_.one_in(20)) send(run.solver, GiveConsent{run.task, run.index, {verifier()}});
-    for (const Address& named : views::consent(world_.state(), run.task, run.index).named)
+    const market::Consent consent = views::consent(world_.state(), run.task, run.index);
+    for (const Address& named : consent.named) {
         if (draws_.one_in(4)) send(named, AcceptConsent{run.task, run.index});
+        // By itself, or by the member.
+        if (draws_.one_in(30)) send(draws_.one_in(2) ? named : run.solver, WithdrawConsent{run.task, run.index, named});
+    }
+    for (const market::FormerAuditor& former : consent.former)
+        if (draws_.one_in(20)) send(former.account, WithdrawConsent{run.task, run.index, former.account});
 }
 
 void Players::serve_group(const TaskModel& model) {

@@ -45,7 +45,7 @@ Pool pool_of(const Effects& fx, const market::Audit& audit) {
     const std::vector<Address> barred = barred_from(fx, audit);
     const bool is_private = views::is_private(fx.state, audit.task, audit.run, audit.segment);
     const auto consented =
-        is_private ? views::consent(fx.state, audit.task, audit.run).accepted : std::vector<Address>{};
+        is_private ? views::auditors_of_data(fx.state, audit.task, audit.run, audit.segment) : std::vector<Address>{};
     Pool pool;
     visit_members(fx, [&](const Member& member) {
         const bool free = member.readiness == Readiness::free;

@@ -31,9 +31,10 @@ bool is_audited(const Effects& fx, const market::Run& run, const market::Segment
     if (segment.audits != 0) return true;  // another round
     // 21.13.6: nobody else has its data.
     if (views::is_private(fx.state, run.task, run.index, index) &&
-        views::consent(fx.state, run.task, run.index).accepted.empty())
+        views::auditors_of_data(fx.state, run.task, run.index, index).empty())
         return false;
-    if (index == run.first_state) return true;  // 14.1: always
+    if (index == run.first_state) return true;                                         // 14.1: always
+    if (index == views::segment_of_start(fx.state, run.task, run.index)) return true;  // 21.13.31
     if (index + 2 == run.next_state && views::is_given_back(fx.state, run.task, run.index)) return true;
     const auto terms = views::group_spec(fx.state, run.task);
     if (terms ? views::member_segment(fx.state, run.task, run.index, index)->base == terms->rounds

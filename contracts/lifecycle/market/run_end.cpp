@@ -301,7 +301,7 @@ U256 fees_for_nothing(const Effects& fx, const market::Run& run) {
     for (std::uint64_t i = end - counted; i < end; ++i) {
         const auto segment = views::segment(fx.state, run.task, run.index, i);
         const auto audit = segment ? views::audit(fx.state, segment->audit) : std::nullopt;
-        if (!audit) continue;
+        if (!audit || views::is_private(fx.state, run.task, run.index, i)) continue;  // 21.13.8: nobody pays those.
         seats += static_cast<std::uint64_t>(std::count_if(
             audit->seats.begin(), audit->seats.end(),
             [](const market::Seat& seat) { return seat.paid || seat.state == market::SeatState::matched; }));

@@ -10,7 +10,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// Returns the audit of segment 0 in which the party has or had a seat; 0: none. Limits for strangers do not refuse its
+/// Returns the audit of the segment in which the party has or had a seat; 0: none. Limits for strangers do not refuse its
 /// challenge of the start (15.2.5), because its verdict cannot show that the start is forged.
 std::uint64_t seated_audit(const StateView& view, const market::Segment& segment, const Address& party) {
     if (segment.audit == 0) return 0;
@@ -76,7 +76,7 @@ CallStatus admit(const ChallengeSegment& call, const TxContext& context, const S
         admit_challenge(view, context, market::DisputeKind::challenge, call.task, call.run, call.segment);
     if (status != CallStatus::ok) return status;  // 15.1.2
     if (views::is_private(view, call.task, call.run, call.segment) &&
-        !views::has_consent(view, call.task, call.run, context.sender))
+        !views::has_consent(view, call.task, call.run, call.segment, context.sender))
         return CallStatus::no_consent;  // 21.13.9
     if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
         return CallStatus::not_opened;                                                                  // 15.1.4
@@ -92,7 +92,9 @@ void apply(const ChallengeSegment& call, const TxContext& context, Effects& fx) 
 CallStatus check(const ChallengeInitial&) { return CallStatus::ok; }
 
 CallStatus admit(const ChallengeInitial& call, const TxContext& context, const StateView& view) {
-    const CallStatus status = admit_challenge(view, context, market::DisputeKind::initial, call.task, call.run, 0);
+    const std::uint64_t segment = views::segment_of_start(view, call.task, call.run);  // 21.13.31
+    const CallStatus status =
+        admit_challenge(view, context, market::DisputeKind::initial, call.task, call.run, segment);
     if (status != CallStatus::ok) return status;                                                              // 15.2.1
     if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero()) return CallStatus::not_seeded;  // 15.2.2
     // 15.2.4: the window opens with the state itself, because an audit of segment 0 cannot show that its start is
@@ -103,8 +105,9 @@ CallStatus admit(const ChallengeInitial& call, const TxContext& context, const S
 }
 
 void apply(const ChallengeInitial& call, const TxContext& context, Effects& fx) {
-    const auto segment = must_load<market::Segment>(fx.state, keys::segment(call.task, call.run, 0));
-    open_dispute(fx, {market::DisputeKind::initial, call.task, call.run, 0, context.sender, context.value,
+    const std::uint64_t index = views::segment_of_start(fx.state, call.task, call.run);
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(call.task, call.run, index));
+    open_dispute(fx, {market::DisputeKind::initial, call.task, call.run, index, context.sender, context.value,
                       seated_audit(fx.state, segment, context.sender), call.root});
 }
 

@@ -40,6 +40,8 @@ std::optional<Anchor> anchor_of(const StateView& view, const JoinTask& call, con
     const auto segment = views::member_segment(view, call.task, call.anchor, call.index - 1);
     if (!segment || segment->shared.empty() || group.round - segment->base > terms.keep_rounds) return std::nullopt;
     if (terms.rollbacks != 0 && !is_firm(view, call, terms, *segment)) return std::nullopt;
+    // 21.13.32: what trains ends in the shared tensors of its start, which nobody has compared with anything yet.
+    if (terms.private_sets != 0 && segment->steps != 0) return std::nullopt;
     return Anchor{segment->base, segment->shared};
 }
 

@@ -83,6 +83,27 @@ void apply(const CommitData& call, const TxContext&, Effects& fx) {
     fx.emit(DataCommitted{call.task, call.run, call.data});
 }
 
+namespace {
+
+using market::FormerAuditor;
+
+/// Those that may still have segments to audit.
+std::vector<FormerAuditor> still_auditing(const market::Consent& consent, const market::Run& run) {
+    std::vector<FormerAuditor> out = consent.former;
+    std::erase_if(out, [&](const FormerAuditor& former) { return former.segments <= run.finalised; });
+    return out;
+}
+
+void remove_account(Accounts& accounts, const Address& account) { std::erase(accounts, account); }
+
+/// Whether the account is among those whose consent the member took back.
+bool was_auditor(const market::Consent& consent, const Address& account) {
+    return std::any_of(consent.former.begin(), consent.former.end(),
+                       [&](const FormerAuditor& former) { return former.account == account; });
+}
+
+}  // namespace
+
 CallStatus check(const GiveConsent& call) {
     return is_list(call.accounts, market::kConsentedMax) ? CallStatus::ok : CallStatus::wrong_accounts;  // 21.13.10
 }
@@ -95,7 +116,11 @@ CallStatus admit(const GiveConsent& call, const TxContext& context, const StateV
     if (contains(call.accounts, context.sender)) return CallStatus::own_run;  // 21.13.20
     if (contains(call.accounts, must_load<market::Task>(view, keys::task(call.task)).requester))
         return CallStatus::own_task;  // 21.13.20
-    if (join(views::consent(view, call.task, call.run).named, call.accounts).size() > market::kConsentedMax)
+    const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
+    const auto consent = views::consent(view, call.task, call.run);
+    const Accounts named = join(consent.named, call.accounts);
+    if (named == consent.named) return CallStatus::already_committed;  // 21.13.26
+    if (named.size() + still_auditing(consent, run).size() > market::kConsentedMax)
         return CallStatus::too_many_open;  // 21.13.21
     return CallStatus::ok;
 }
@@ -124,8 +149,45 @@ CallStatus admit(const AcceptConsent& call, const TxContext& context, const Stat
 void apply(const AcceptConsent& call, const TxContext& context, Effects& fx) {
     auto consent = views::consent(fx.state, call.task, call.run);
     consent.accepted = join(consent.accepted, {context.sender});
+    std::erase_if(consent.former, [&](const FormerAuditor& former) { return former.account == context.sender; });
     store(fx.state, keys::consent(call.task, call.run), consent);
     fx.emit(ConsentAccepted{call.task, call.run, context.sender});
+}
+
+CallStatus check(const WithdrawConsent&) { return CallStatus::ok; }
+
+CallStatus admit(const WithdrawConsent& call, const TxContext& context, const StateView& view) {
+    const CallStatus is_private = admit_private(view, call.task);
+    if (is_private != CallStatus::ok) return is_private;
+    const auto run = views::run(view, call.task, call.run);
+    if (!run) return CallStatus::unknown_run;                                         // 21.13.27
+    if (run->state != market::RunState::running) return CallStatus::wrong_run_state;  // 21.13.28
+    const bool by_member = run->solver == context.sender;
+    if (!by_member && call.account != context.sender) return CallStatus::not_solver;  // 21.13.29
+    const auto consent = views::consent(view, call.task, call.run);
+    const bool named = contains(consent.named, call.account);
+    if (!named && (by_member || !was_auditor(consent, call.account))) return CallStatus::no_consent;  // 21.13.30
+    return CallStatus::ok;
+}
+
+void apply(const WithdrawConsent& call, const TxContext& context, Effects& fx) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
+    auto consent = views::consent(fx.state, call.task, call.run);
+    const bool by_member = run.solver == context.sender, accepted = contains(consent.accepted, call.account);
+    remove_account(consent.named, call.account);
+    remove_account(consent.accepted, call.account);
+    consent.former = still_auditing(consent, run);
+    // 21.13.29: what the member took back once stays, also if it names the account again and takes that back.
+    if (accepted || !by_member)
+        std::erase_if(consent.former, [&](const FormerAuditor& former) { return former.account == call.account; });
+    const std::uint64_t segments = std::max<std::uint64_t>(run.next_state, 1) - 1;
+    if (by_member && accepted && segments > run.finalised) {
+        consent.former.push_back({call.account, segments});
+        std::sort(consent.former.begin(), consent.former.end(),
+                  [](const FormerAuditor& a, const FormerAuditor& b) { return a.account < b.account; });
+    }
+    store(fx.state, keys::consent(call.task, call.run), consent);
+    fx.emit(ConsentWithdrawn{call.task, call.run, call.account, by_member});
 }
 
 }  // namespace retrace::contracts

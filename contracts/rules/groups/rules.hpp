@@ -66,4 +66,8 @@ CallStatus check(const AcceptConsent& call);
 CallStatus admit(const AcceptConsent& call, const TxContext& context, const StateView& view);
 void apply(const AcceptConsent& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const WithdrawConsent& call);
+CallStatus admit(const WithdrawConsent& call, const TxContext& context, const StateView& view);
+void apply(const WithdrawConsent& call, const TxContext& context, Effects& fx);
+
 }  // namespace retrace::contracts

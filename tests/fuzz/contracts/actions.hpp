@@ -200,6 +200,8 @@ private:
         add(run.solver, CommitData{run.task, run.index, {root(8, lie())}});
         if (choices_.below(8) == 0) add(run.solver, GiveConsent{run.task, run.index, {party(lie() ? 3 : 4)}});
         if (choices_.below(8) == 0) add(party(lie() ? 3 : 4), AcceptConsent{run.task, run.index});
+        if (choices_.below(16) == 0)
+            add(lie() ? run.solver : party(4), WithdrawConsent{run.task, run.index, party(lie() ? 3 : 4)});
         if (run.next_state == 0) return add(run.solver, calls.first(lie()));
         const std::uint32_t behind = static_cast<std::uint32_t>(choices_.below(2));
         for (const std::uint32_t steps : {0u, 1u + static_cast<std::uint32_t>(choices_.below(5))})

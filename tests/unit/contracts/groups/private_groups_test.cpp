@@ -3,86 +3,12 @@
 // those can that have a member's data. SPEC 21.13.
 #include "contracts/records/group_positions.hpp"
 #include "market/escrow.hpp"
-#include "tests/unit/contracts/groups/group_fixture.hpp"
+#include "tests/unit/contracts/groups/private_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
 
 using market::SegmentState;
-
-class PrivateGroups : public GroupTest {
-protected:
-    using Names = std::vector<std::string>;
-
-    market::GroupSpec private_terms() const {
-        market::GroupSpec terms = small_terms();
-        terms.private_sets = 1;
-        return terms;
-    }
-    static std::vector<Address> accounts(const Names& names) {
-        std::vector<Address> out;
-        for (const std::string& name : names) out.push_back(party(name));
-        std::sort(out.begin(), out.end());
-        return out;
-    }
-    static Hash32 data_of(std::uint32_t index) { return word("data " + std::to_string(index)); }
-
-    void post(std::uint16_t audit_bp) {
-        for (const char* name : {"v1", "v2", "v3", "v4"}) add_verifier(name);
-        for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
-        advance(9);
-        TaskSpec spec = spec_of(private_terms(), 3);
-        spec.audit_bp = audit_bp;
-        ASSERT_EQ(post_group(spec, private_terms()), CallStatus::ok) << last.revert_reason;
-    }
-    void begin(std::uint16_t audit_bp = 10'000) {
-        post(audit_bp);
-        ASSERT_EQ(send("requester", AdmitMembers{1, accounts({"alice", "bob", "carol"})}), CallStatus::ok);
-        auction({{"alice", 400}, {"bob", 410}, {"carol", 420}});
-        for (const std::uint32_t index : task().active) {
-            ASSERT_EQ(send(solver_of(index), AcceptData{1}), CallStatus::ok);
-            ASSERT_EQ(send(solver_of(index), CommitData{1, index, {data_of(index)}}), CallStatus::ok);
-        }
-        begin_rounds();
-    }
-    /// Member `index` consents to these, and they accept.
-    void consent(std::uint32_t index, const Names& names) {
-        ASSERT_EQ(send(solver_of(index), GiveConsent{1, index, accounts(names)}), CallStatus::ok);
-        for (const std::string& name : names) ASSERT_EQ(send(name, AcceptConsent{1, index}), CallStatus::ok);
-    }
-    /// These take in the records before the open round, each in a segment of its own, and train.
-    void play_private_round(const std::vector<std::uint32_t>& members) {
-        const std::uint32_t now = group().round;
-        for (const std::uint32_t index : members) {
-            if (views::taken_in_until(state, 1, index) != now) {
-                ASSERT_EQ(send(solver_of(index), next_commit(index, now, 0)), CallStatus::ok) << last.revert_reason;
-            }
-            ASSERT_EQ(train(index), CallStatus::ok) << last.revert_reason;
-        }
-        spread(members);
-        ASSERT_TRUE(serve_until([&] { return group().round > now; }));
-    }
-    void play_all_rounds() {
-        while (group().phase != GroupPhase::over) play_private_round({0, 1, 2});
-        deliver({0, 1, 2});
-    }
-    bool trains(std::uint32_t index, std::uint64_t i) const {
-        return views::member_segment(state, 1, index, i)->steps != 0;
-    }
-    std::vector<Address> auditors_of(std::uint32_t index, std::uint64_t i) const {
-        std::vector<Address> out;
-        for (const AuditorsDrawn& drawn : all<AuditorsDrawn>())
-            if (drawn.run == index && drawn.segment == i)
-                out.insert(out.end(), drawn.auditors.begin(), drawn.auditors.end());
-        return out;
-    }
-    std::string posted(const std::function<void(TaskSpec&, market::GroupSpec&)>& change) {
-        market::GroupSpec group = private_terms();
-        TaskSpec spec = spec_of(group);
-        change(spec, group);
-        return std::string(slug(post_group(spec, group)));
-    }
-};
 
 TEST_F(PrivateGroups, TermsOutOfRange) {
     using G = market::GroupSpec;
@@ -203,29 +129,6 @@ TEST_F(PrivateGroups, AnAuditorWithConsentConvicts) {
     EXPECT_TRUE(run(1).earned.is_zero());
 }
 
-TEST_F(PrivateGroups, ConsentIsBetweenTwo) {
-    begin();
-    EXPECT_EQ(send("alice", GiveConsent{1, 0, {}}), CallStatus::wrong_accounts);
-    EXPECT_EQ(send("alice", GiveConsent{1, 0, {party("v1"), party("v1")}}), CallStatus::wrong_accounts);
-    EXPECT_EQ(send("alice", GiveConsent{1, 1, accounts({"v1"})}), CallStatus::not_solver);
-    EXPECT_EQ(send("alice", GiveConsent{1, 0, accounts({"alice"})}), CallStatus::own_run);
-    EXPECT_EQ(send("alice", GiveConsent{1, 0, accounts({"requester"})}), CallStatus::own_task);
-    std::vector<Address> many;
-    for (int i = 0; i < 16; ++i) many.push_back(party("account " + std::to_string(i)));
-    std::sort(many.begin(), many.end());
-    ASSERT_EQ(send("bob", GiveConsent{1, 1, many}), CallStatus::ok);
-    EXPECT_EQ(send("bob", GiveConsent{1, 1, accounts({"v1"})}), CallStatus::too_many_open);
-    EXPECT_EQ(send("v1", AcceptConsent{1, 0}), CallStatus::no_consent);
-    EXPECT_EQ(send("v1", AcceptConsent{1, 9}), CallStatus::unknown_run);
-    EXPECT_EQ(send("v1", AcceptConsent{2, 0}), CallStatus::not_group);
-    ASSERT_EQ(send("alice", GiveConsent{1, 0, accounts({"v1"})}), CallStatus::ok);
-    EXPECT_FALSE(views::has_consent(state, 1, 0, party("v1"))) << "it may not have the data, and would lose bonds";
-    ASSERT_EQ(send("v1", AcceptConsent{1, 0}), CallStatus::ok);
-    EXPECT_EQ(send("v1", AcceptConsent{1, 0}), CallStatus::already_committed);
-    EXPECT_TRUE(views::has_consent(state, 1, 0, party("v1")));
-    EXPECT_FALSE(views::has_consent(state, 1, 1, party("v1")));
-}
-
 TEST_F(PrivateGroups, AnAuditorThatCannotBeDrawnHoldsNobodyUp) {
     begin();
     consent(2, {"dave"});  // It is no verifier.
@@ -241,7 +144,7 @@ TEST_F(PrivateGroups, StrangersChallengeWhatTheyCanReplayOnly) {
     play_private_round({0, 1, 2});
     for (const std::uint32_t index : {0u, 1u, 2u})
         ASSERT_EQ(send(solver_of(index), next_commit(index, 1, 0)), CallStatus::ok);
-    const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
+    const U256 bond = challenge_bond();
     // v2 has the data of run 0.
     std::map<std::pair<std::uint32_t, std::uint64_t>, CallStatus> found;
     const auto try_each = [&] {
