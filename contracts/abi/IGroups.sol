@@ -151,9 +151,14 @@ interface IGroups {
     struct AdmittedAccounts {
         address[] accounts;
     }
+    struct FormerAuditor {
+        address account;
+        uint64 segments;
+    }
     struct Consent {
         address[] named;
         address[] accepted;
+        FormerAuditor[] former;
     }
     function postGroup(TaskSpec calldata spec, GroupSpec calldata group) external payable;
     function commitRound(
@@ -207,6 +212,7 @@ interface IGroups {
     function commitData(uint64 task, uint32 run, bytes32[] calldata data) external;
     function consent(uint64 task, uint32 run, address[] calldata accounts) external;
     function acceptConsent(uint64 task, uint32 run) external;
+    function withdrawConsent(uint64 task, uint32 run, address account) external;
     function groupSpecOf(uint64 task) external view returns (GroupSpec memory);
     function groupOf(uint64 task) external view returns (Group memory);
     function roundOf(uint64 task, uint32 round) external view returns (Round memory);
@@ -280,5 +286,11 @@ interface IGroups {
         address[] accounts
     );
     event ConsentAccepted(uint64 indexed task, uint32 indexed run, address auditor);
+    event ConsentWithdrawn(
+        uint64 indexed task,
+        uint32 indexed run,
+        address auditor,
+        bool byMember
+    );
     error Refused(uint16 code, string slug);
 }
