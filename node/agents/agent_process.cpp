@@ -120,16 +120,28 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
 }
 
 Status<> AgentProcess::load_private_data() {
-    for (const fs::path& folder : options_.private_data) {
+    for (const auto& [folder, task, member] : options_.private_data) {
         auto data = load_dataset(folder);
         if (!data) return error("--data " + folder.string() + ": " + data.error().message);
-        if (own_data_.empty()) own_data_ = data->roots();
+        if (task == 0) {
+            own_data_ = data->roots();
+        } else {
+            audited_data_.push_back({task, member, data->roots()});
+            private_data_.allow(task, data->roots());
+        }
         for (DataSet::Part& part : data->parts) {
             private_roots_.insert(part.root);
             private_data_.add(part.root, std::move(part.tensor));
         }
     }
     return Unit{};
+}
+
+bool AgentProcess::has_data_of(std::uint64_t task, const ledger::Address& member,
+                               const std::vector<Hash32>& roots) const {
+    return std::ranges::any_of(audited_data_, [&](const AuditedData& data) {
+        return data.task == task && data.member == member && data.roots == roots;
+    });
 }
 
 Status<> AgentProcess::open_stores() {
@@ -151,6 +163,7 @@ Status<> AgentProcess::open_stores() {
     source_->ask_authors([this](const solver::RunKey& author) { return peers_for_message(author); });
     server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
     provider_ = std::make_unique<CheckpointProvider>(*checkpoints_);
+    if (!audited_data_.empty()) provider_->withhold_all();
     server_->add_provider(*provider_);
     server_->add_messages(*messages_);
     server_->refuse(private_roots_);

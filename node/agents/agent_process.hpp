@@ -27,6 +27,14 @@
 
 namespace retrace::node {
 
+/// A folder of data sets of a member of a private group.
+struct PrivateFolder {
+    std::filesystem::path folder;
+    /// Whose they are: the member of this task, which a verifier audits. 0: the solver's own.
+    std::uint64_t task = 0;
+    ledger::Address member = {};
+};
+
 struct AgentOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
@@ -39,8 +47,8 @@ struct AgentOptions {
     std::chrono::milliseconds poll{50};      ///< Interval at which the chain is polled.
     std::uint64_t retention_blocks = 5'000;  ///< Artifacts are deleted this long after a task last needed them.
     bool require_sandbox = false;            ///< Whether tasks run only in a sandbox.
-    /// Folders of data sets of private groups (contracts 21.13): a solver trains on the first. Nobody gets them from here.
-    std::vector<std::filesystem::path> private_data;
+    /// Data sets of private groups (contracts 21.13), which nobody gets from here.
+    std::vector<PrivateFolder> private_data;
     /// What the agent reads is proved from this block of CometBFT; none: its node is believed.
     std::optional<light::TrustedBlock> trust;
     std::optional<std::chrono::seconds> timeout;  ///< For the node's first answer; none: wait for ever.
@@ -91,11 +99,24 @@ public:
     TaskJournals& journals() noexcept { return *journals_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
-    const solver::PrivateData& private_data() const noexcept { return private_data_; }
-    /// Roots of the first folder's data sets, in the order in which a program takes them.
+    /// Data sets of a member that a verifier audits, in the order in which a program takes them.
+    struct AuditedData {
+        std::uint64_t task = 0;
+        ledger::Address member;
+        std::vector<Hash32> roots;
+    };
+
+    solver::PrivateData& private_data() noexcept { return private_data_; }
+    /// Roots of the solver's own data sets, in the order in which a program takes them.
     const std::vector<Hash32>& own_data() const noexcept { return own_data_; }
+    const std::vector<AuditedData>& audited_data() const noexcept { return audited_data_; }
+    /// Whether the operator named this member of the task, and its data sets are these.
+    bool has_data_of(std::uint64_t task, const ledger::Address& member, const std::vector<Hash32>& roots) const;
     /// Stops the artifact server from serving these states.
     void withhold(std::set<Hash32> states) { provider_->withhold(std::move(states)); }
+    /// Stops it from serving any state of these programs or plans. A party that audits private data serves no state before
+    /// the first call.
+    void withhold_programs(std::set<Hash32> roots) { provider_->withhold_programs(std::move(roots)); }
     /// Sets the peers to fetch artifacts from. Our own node is asked before them, because strangers may be slow on
     /// purpose.
     void set_peers(RunPeers peers);
@@ -169,6 +190,7 @@ private:
     kernels::ThreadPool pool_;
     solver::PrivateData private_data_;
     std::vector<Hash32> own_data_;
+    std::vector<AuditedData> audited_data_;
     std::set<Hash32> private_roots_;
     std::unique_ptr<Store> artifacts_;
     std::unique_ptr<GarbageCollector> garbage_collector_;

@@ -85,6 +85,12 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
     if (group && group->private_sets != 0 && group->private_sets != options_.private_sets)
         return "its members train on " + std::to_string(group->private_sets) +
                " data sets of their own; name a folder with as many with --data";
+    if (group && group->private_sets != 0) {
+        const auto posted = views::task(state, id);
+        if (!posted || !options_.data_use.permits(*posted))
+            return "neither it nor its requester is named with --data-for, so its programs may not read the data of "
+                   "--data";
+    }
     if (!views::may_take_part(state, id, self_)) return "its requester has not admitted this account";
     if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "contracts/calls/calls.hpp"
+#include "node/agents/data_use.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/reserved_time.hpp"
 #include "node/agents/sealed_bids.hpp"
@@ -31,6 +32,7 @@ public:
         bool on_device = false;  ///< See Machine::on_device.
         /// Data sets that this party has for private groups; 0: none.
         std::size_t private_sets = 0;
+        DataUse data_use = {};  ///< The tasks that may use them.
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;

@@ -11,6 +11,7 @@
 #include "contracts/records/places.hpp"
 #include "kernels/runtime/dispatch.hpp"
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/consent_change.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/machine_speed.hpp"
 #include "node/agents/remote_state.hpp"
@@ -76,7 +77,8 @@ Bidding::Options bidding_options(const SolverOptions& options, std::size_t priva
             options.min_price,
             std::nullopt,
             computes_on_device(options.device),
-            private_sets};
+            private_sets,
+            options.data_use};
 }
 
 }  // namespace
@@ -286,7 +288,7 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
     machine.block_s = block_time(client, newest->height()).value_or(machine.block_s);
     std::size_t private_sets = 0;
     if (!options.agent.private_data.empty()) {
-        RETRACE_TRY(data, load_dataset(options.agent.private_data.front()));
+        RETRACE_TRY(data, load_dataset(options.agent.private_data.front().folder));
         private_sets = data.parts.size();
     }
     Immutable immutable;
@@ -365,9 +367,7 @@ void SolverService::on_block(std::uint64_t height) {
         reserved = reserved_tasks(state, process_->address());
         seats = free_seats(state, process_->address(), process_->immutable());
         view = solver_view(state, height, process_->address(), pricing, process_->immutable());
-        for (solver::RunView& run : view.runs)  // Until its data are fixed, they are those that it would train on.
-            if (run.terms.group && run.terms.group->private_sets != 0 && run.terms.data_roots.empty())
-                run.terms.data_roots = process_->own_data();
+        for (solver::RunView& run : view.runs) allow_data(state, run);
         disputes = dispute_views(state, process_->address(), process_->immutable());
         withheld = withheld_;
         withheld.update(state, height, process_->address());
@@ -426,7 +426,7 @@ void SolverService::on_block(std::uint64_t height) {
 
     journal_.on_view(view, requesters, agent_->waiting());
     act(view);
-    if (!options_.consent.empty()) state.read([&] { give_consent(state, height, view); });
+    state.read([&] { update_consent(state, height, view); });
     std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
     if (!draining_)
         for (const FreeSeat& seat : seats) join(state, height, *params, seat);
@@ -471,20 +471,38 @@ void SolverService::act(const solver::SolverView& view) {
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
 }
 
-void SolverService::give_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view) {
+void SolverService::allow_data(const ledger::StateView& state, solver::RunView& run) {
+    if (!run.terms.group || run.terms.group->private_sets == 0) return;
+    const std::vector<Hash32>& own = process_->own_data();
+    const bool fixed = !run.terms.data_roots.empty();  // By this account: only it commits to the data of its run.
+    const auto task = contracts::views::task(state, run.terms.id);
+    const bool named = task && options_.data_use.permits(*task);
+    if (own.empty() || (fixed ? run.terms.data_roots != own : !named)) return;
+    process_->private_data().allow(run.terms.id, own);
+    run.terms.data_roots = own;  // Until they are fixed, those that it would train on.
+}
+
+void SolverService::update_consent(const ledger::StateView& state, std::uint64_t height,
+                                   const solver::SolverView& view) {
     std::erase_if(consented_, [&](const auto& item) { return height > item.second + kResendBlocks; });
-    std::vector<ledger::Address> wanted = options_.consent;
-    std::sort(wanted.begin(), wanted.end());
     for (const solver::RunView& run : view.runs) {
         const solver::RunKey key{run.terms.id, run.run};
         const bool is_private = run.terms.group && run.terms.group->private_sets != 0 && !run.may_accept;
         if (!is_private || consented_.contains(key)) continue;
-        const auto named = contracts::views::consent(state, run.terms.id, run.run).named;
-        if (std::includes(named.begin(), named.end(), wanted.begin(), wanted.end())) continue;
-        consented_[key] = height;
-        const auto sent = process_->submitter().send("consent in task " + std::to_string(run.terms.id),
-                                                     calls::GiveConsent{run.terms.id, run.run, wanted});
-        if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
+        const auto task = contracts::views::task(state, run.terms.id);
+        const market::Consent known = contracts::views::consent(state, run.terms.id, run.run);
+        if (!task) continue;
+        const ConsentChange change = consent_change(options_.consent, known, process_->address(), task->requester);
+        const std::string of = " in task " + std::to_string(run.terms.id);
+        const auto note = [&](const auto& sent) {
+            consented_[key] = height;
+            if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
+        };
+        for (const ledger::Address& account : change.taken_back)
+            note(process_->submitter().send("withdraw consent" + of,
+                                            calls::WithdrawConsent{run.terms.id, run.run, account}));
+        if (!change.given.empty())
+            note(process_->submitter().send("consent" + of, calls::GiveConsent{run.terms.id, run.run, change.given}));
     }
 }
 

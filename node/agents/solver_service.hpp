@@ -27,9 +27,10 @@ struct SolverOptions {
     std::optional<SolverCheat> cheat;                               ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;                             ///< Tasks to bid for; empty: all.
     bool groups = false;                                            ///< Whether to take part in trainings in rounds.
-    std::vector<ledger::Address> consent;                           ///< Auditors of its own data, in private groups.
-    double pace = 0;                 ///< Inner steps a second at most, 0: no limit. Developer chains only.
-    bool pay_for_retention = false;  ///< Offers verifiers a fee for keeping states, to be paid between audits.
+    std::vector<ledger::Address> consent;  ///< Auditors of its own data, in private groups: ascending.
+    DataUse data_use;                      ///< The tasks that may use its own data.
+    double pace = 0;                       ///< Inner steps a second at most, 0: no limit. Developer chains only.
+    bool pay_for_retention = false;        ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
 
 class SolverService {
@@ -75,8 +76,10 @@ private:
     /// meanwhile.
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
-    /// Names the auditors of its own data for each of its runs of a private group.
-    void give_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view);
+    /// Lets the private groups that the operator named read the data, and those that this account has given them to already.
+    void allow_data(const ledger::StateView& state, solver::RunView& run);
+    /// Sees to it that the auditors of its own data are those of the options, in each of its runs of a private group.
+    void update_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view);
     /// Takes a free seat of a group if it pays.
     void join(const RemoteState& state, std::uint64_t height, const market::Params& params, const FreeSeat& seat);
     void report_problems(std::vector<std::string> problems);

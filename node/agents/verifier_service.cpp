@@ -9,6 +9,7 @@
 #include "contracts/records/group_views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "market/escrow.hpp"
+#include "node/agents/consent_change.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/printable.hpp"
@@ -289,7 +290,7 @@ void VerifierService::on_block(std::uint64_t height) {
     }
     if (info && !options_.challenged_task) update_registration(*info, *params, height);
 
-    if (!process_->own_data().empty() && !options_.challenged_task) accept_consents(state, height);
+    if (!options_.challenged_task) update_consents(state, height);
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
@@ -314,34 +315,40 @@ void VerifierService::on_block(std::uint64_t height) {
     });
 }
 
-void VerifierService::accept_consents(const RemoteState& state, std::uint64_t height) {
+void VerifierService::update_consents(const RemoteState& state, std::uint64_t height) {
     namespace views = contracts::views;
-    std::erase_if(accepted_, [&](const auto& item) { return height > item.second + kResendBlocks; });
-    std::vector<solver::RunKey> due;
+    std::erase_if(answered_, [&](const auto& item) { return height > item.second + kResendBlocks; });
+    std::map<solver::RunKey, ConsentAnswer> due;
+    std::set<Hash32> plans;
     state.read([&] {
         due.clear();
+        plans.clear();
+        for (const AgentProcess::AuditedData& data : process_->audited_data())
+            if (const auto spec = process_->immutable().spec(state, data.task)) plans.insert(spec->program_root);
         for (const std::uint64_t id : views::active_tasks(state)) {
             const auto terms = process_->immutable().group(state, id);
             const auto task = terms && terms->private_sets != 0 ? views::task(state, id) : std::nullopt;
             for (const std::uint32_t index : task ? task->active : std::vector<std::uint32_t>{}) {
                 const auto run = views::run(state, id, index);
                 const auto member = views::member(state, id, index);
-                const auto consent = views::consent(state, id, index);
-                const bool named = std::binary_search(consent.named.begin(), consent.named.end(), process_->address());
-                const bool accepted =
-                    std::binary_search(consent.accepted.begin(), consent.accepted.end(), process_->address());
-                if (run && run->state == market::RunState::running && named && !accepted && member &&
-                    process_->private_data().has(member->data))
-                    due.emplace_back(id, index);
+                if (!run || !member || run->state != market::RunState::running) continue;
+                const auto answer = consent_answer(views::consent(state, id, index), process_->address(),
+                                                   process_->has_data_of(id, run->solver, member->data));
+                if (answer != ConsentAnswer::none) due[{id, index}] = answer;
             }
         }
     });
     if (state.failure()) return;
-    for (const solver::RunKey& run : due) {
-        if (!accepted_.emplace(run, height).second) continue;
-        spdlog::info("event=accept_consent task={} run={}", run.first, run.second);
-        const auto sent = process_->submitter().send("accept consent in task " + std::to_string(run.first),
-                                                     contracts::AcceptConsent{run.first, run.second});
+    process_->withhold_programs(std::move(plans));
+    for (const auto& [run, answer] : due) {
+        if (!answered_.emplace(run, height).second) continue;
+        const bool accepts = answer == ConsentAnswer::accept;
+        spdlog::info("event={} task={} run={}", accepts ? "accept_consent" : "withdraw_consent", run.first, run.second);
+        const std::string of = " consent in task " + std::to_string(run.first);
+        const auto sent =
+            accepts ? process_->submitter().send("accept" + of, contracts::AcceptConsent{run.first, run.second})
+                    : process_->submitter().send(
+                          "withdraw" + of, contracts::WithdrawConsent{run.first, run.second, process_->address()});
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
 }

@@ -53,8 +53,9 @@ private:
     bool waits_for_place(const RemoteState& state);
     void on_block(std::uint64_t height);
     void count(const verifier::VerifierResult& result);
-    /// States of each member of a private group that has named this account, and whose data are here, that they are.
-    void accept_consents(const RemoteState& state, std::uint64_t height);
+    /// Accepts the consents of the members of private groups that the operator named and whose data are here, withdraws all
+    /// others, and keeps the states of their trainings from strangers.
+    void update_consents(const RemoteState& state, std::uint64_t height);
     void write_metrics(const verifier::VerifierView& view);
     /// Whether the task that it challenges runs no more, and there was nothing to do in this block and in some before.
     bool is_finished(const RemoteState& state, const verifier::VerifierView& view,
@@ -66,7 +67,7 @@ private:
     solver::TaskCache task_cache_;
     verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.
     std::unique_ptr<verifier::Verifier> verifier_;
-    std::map<solver::RunKey, std::uint64_t> accepted_;  ///< Run → height at which its consent was accepted.
+    std::map<solver::RunKey, std::uint64_t> answered_;  ///< Run → height at which its consent was answered.
     Seats seats_;
     OrderThread<verifier::VerifierResult> order_thread_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;

@@ -25,13 +25,36 @@ void CheckpointProvider::withhold(std::set<Hash32> roots) {
     withheld_ = std::move(roots);
 }
 
-std::optional<wire::StateManifest> CheckpointProvider::state(const Hash32& root) const {
+void CheckpointProvider::withhold_programs(std::set<Hash32> roots) {
+    const std::lock_guard lock(mutex_);
+    withheld_programs_ = std::move(roots);
+    withholds_all_ = false;
+}
+
+void CheckpointProvider::withhold_all() {
+    const std::lock_guard lock(mutex_);
+    withholds_all_ = true;
+}
+
+bool CheckpointProvider::is_withheld(const Hash32& tensor) const {
+    std::set<Hash32> programs;
     {
         const std::lock_guard lock(mutex_);
-        if (withheld_.contains(root)) return std::nullopt;
+        if (withholds_all_) return true;
+        programs = withheld_programs_;
+    }
+    return !programs.empty() && !checkpoints_.has_beside(programs, tensor);
+}
+
+std::optional<wire::StateManifest> CheckpointProvider::state(const Hash32& root) const {
+    std::set<Hash32> programs;
+    {
+        const std::lock_guard lock(mutex_);
+        if (withholds_all_ || withheld_.contains(root)) return std::nullopt;
+        programs = withheld_programs_;
     }
     auto found = checkpoints_.state(root);
-    if (!found) return std::nullopt;
+    if (!found || programs.contains(found->header.program)) return std::nullopt;
     return wire::StateManifest{found->header.contract, found->header.program, found->header.step,
                                std::move(found->tensor_roots)};
 }
@@ -58,6 +81,7 @@ Result<CheckpointProvider::Open, Failure> CheckpointProvider::open(const Hash32&
     if (Open here = find(root)) return here;
     const std::lock_guard one_at_a_time(loading_);
     if (Open here = find(root)) return here;  // Another thread has read it meanwhile.
+    if (is_withheld(root)) return no_tensor(root);
     auto parts = checkpoints_.parts(root);
     if (!parts) return no_tensor(root);
     const auto tensor = std::make_shared<const solver::TensorParts>(std::move(*parts));

@@ -29,6 +29,11 @@ public:
     std::optional<wire::StateManifest> state(const Hash32& root) const;
     /// Sets the states that are not served from now on; replaces those of the last call.
     void withhold(std::set<Hash32> roots);
+    /// Sets the programs and plans of which no state, and no tensor that only their states have, is served from now on;
+    /// replaces those of the last call and withhold_all. What is open already stays open.
+    void withhold_programs(std::set<Hash32> roots);
+    /// Serves nothing, until `withhold_programs`.
+    void withhold_all();
     /// Whether requests for the tensor are answered without reading all of it. Does not wait for other requests.
     bool is_open(const Hash32& root) const;
     /// See TensorFiles::tiles. `client`: who requests them, by address.
@@ -50,6 +55,7 @@ private:
     };
 
     Result<Open, Failure> open(const Hash32& root, const std::string& client);
+    bool is_withheld(const Hash32& tensor) const;
     /// Returns the tensor if its tree is in memory, otherwise null.
     Open find(const Hash32& root);
     void keep(const Hash32& root, const Open& tensor, const std::string& client);
@@ -63,7 +69,8 @@ private:
     /// Only one tensor at a time is read and hashed; requests for open tensors do not wait for it.
     solver::TicketLock loading_;
     mutable std::mutex mutex_;  ///< Guards the members below.
-    std::set<Hash32> withheld_;
+    std::set<Hash32> withheld_, withheld_programs_;
+    bool withholds_all_ = false;
     std::map<Hash32, Slot> slots_;
     std::map<std::string, std::uint64_t> bytes_of_;  ///< By client.
     std::uint64_t bytes_ = 0, clock_ = 0;

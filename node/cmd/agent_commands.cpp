@@ -15,6 +15,7 @@
 #include "node/cmd/config_flags.hpp"
 #include "node/cmd/machine/agent_console.hpp"
 #include "node/cmd/options.hpp"
+#include "node/cmd/private_data_flags.hpp"
 #include "node/cmd/quickstart.hpp"
 #include "node/cmd/quickstart_endpoint.hpp"
 #include "node/cmd/solver_explain.hpp"
@@ -47,7 +48,7 @@ struct SolverFlags {
     std::uint8_t hardware_class = 0;
     std::string device = "auto";
     std::vector<std::uint64_t> only;
-    std::vector<std::string> consent;
+    std::vector<std::string> consent, data_for;
     bool groups = false;
     bool pay_for_retention = false;
     double pace = 0;
@@ -140,7 +141,6 @@ Result<AgentOptions> agent_options(const AgentFlags& flags) {
     out.threads = flags.threads;
     out.memory = flags.memory_mib << 20;
     out.require_sandbox = flags.require_sandbox;
-    out.private_data.assign(flags.data.begin(), flags.data.end());
     out.retention_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
     if (flags.trust.given()) out.trust = flags.trust.block;
@@ -162,13 +162,7 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
     out.groups = flags.groups;
-    for (const std::string& account : flags.consent) {
-        const auto auditor = ledger::parse_address(account);
-        if (!auditor) return error("--consent must be an account, 0x and 40 hex digits");
-        out.consent.push_back(*auditor);
-    }
-    if (!out.consent.empty() && flags.agent.data.empty())
-        return error("--consent names auditors of one's own data; name the folder of these with --data");
+    RETRACE_CHECK(set_own_data({flags.agent.data, flags.data_for, flags.consent}, out));
     out.pace = flags.pace;
     if (!flags.price.empty()) {
         out.price = parse_coins(flags.price);
@@ -193,6 +187,10 @@ Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
     VerifierOptions out;
     RETRACE_TRY(agent, agent_options(flags.agent));
     out.agent = std::move(agent);
+    for (const std::string& text : flags.agent.data) {
+        RETRACE_TRY(folder, parse_audited_data(text));
+        out.agent.private_data.push_back(std::move(folder));
+    }
     out.watch_bp = flags.watch_bp;
     if (!flags.agent.cheat.empty()) {
         RETRACE_TRY(attack, parse_verifier_cheat(flags.agent.cheat));
@@ -317,8 +315,12 @@ void add_solver(CLI::App& app, Program& program) {
             "--data", flags->agent.data,
             "Folder of a data set (`retrace data import`) on which it trains in private groups; nobody gets it")
         ->expected(1);
-    command->add_option("--consent", flags->consent,
-                        "Accounts that have that data set from you and may audit the training on it");
+    command->add_option("--data-for", flags->data_for,
+                        "Tasks, or accounts of requesters, whose programs may read that data set; they can publish it");
+    command->add_option(
+        "--consent", flags->consent,
+        "Accounts that have that data set from you and may audit the training on it; without one that was "
+        "named before, its consent is taken back");
     command
         ->add_option(
             "--pace", flags->pace,
@@ -342,10 +344,10 @@ void add_verifier(CLI::App& app, Program& program) {
         ->add_option("--watch", flags->watch_bp,
                      "Basis points of all opened segments to replay without being drawn; wrong ones are challenged")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000}));
-    command->add_option(
-        "--data", flags->agent.data,
-        "Folders of data sets of members of private groups that you have from them and audit; nobody gets "
-        "them");
+    command->add_option("--data", flags->agent.data,
+                        "TASK:ACCOUNT=FOLDER: the data set that the member ACCOUNT of the private training TASK gave "
+                        "you; you audit its "
+                        "training, and nobody gets the data. Consents of all others are withdrawn");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
             return run_service<VerifierService>(program, flags->agent, AgentRole::verifier, verifier_options(*flags));

@@ -237,6 +237,11 @@ Prepared SolverAgent::prepare_member(const RunView& run) {
         out.problem = "this solver has no store of messages";
         return out;
     }
+    if (run.terms.group->private_sets != 0 && run.terms.data_roots.empty()) {
+        out.problem =
+            "it has no data that the programs of this task may read; name the task or its requester with --data-for";
+        return out;
+    }
     const auto material = task_cache_.group(run.terms);
     if (!material) {
         out.problem = material.error().message;

@@ -138,7 +138,8 @@ Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::data_of_group(const
                                                                            const kernels::Program& inner) {
     if (!terms.group || terms.group->private_sets == 0) return fetch_data(source_, inner, terms.data_roots, pool_);
     if (terms.data_roots.empty()) return std::vector<kernels::Tensor>{};
-    return private_ != nullptr ? private_->take(inner, terms.data_roots) : PrivateData().take(inner, terms.data_roots);
+    static const PrivateData kNone;
+    return (private_ != nullptr ? *private_ : kNone).take(terms.id, inner, terms.data_roots);
 }
 
 Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, const FreeMemory& free_memory) {

@@ -12,18 +12,35 @@ Unexpected<Unavailable> not_here(std::string why) {
 
 }  // namespace
 
+void PrivateData::add(const Hash32& root, kernels::Tensor tensor) {
+    const std::lock_guard lock(mutex_);
+    tensors_.insert_or_assign(root, std::move(tensor));
+}
+
+void PrivateData::allow(std::uint64_t task, const std::vector<Hash32>& roots) {
+    const std::lock_guard lock(mutex_);
+    allowed_[task].insert(roots.begin(), roots.end());
+}
+
 bool PrivateData::has(const std::vector<Hash32>& roots) const {
+    const std::lock_guard lock(mutex_);
     return !roots.empty() &&
            std::all_of(roots.begin(), roots.end(), [&](const Hash32& root) { return tensors_.contains(root); });
 }
 
-Result<std::vector<kernels::Tensor>, Unavailable> PrivateData::take(const kernels::Program& program,
+Result<std::vector<kernels::Tensor>, Unavailable> PrivateData::take(std::uint64_t task, const kernels::Program& program,
                                                                     const std::vector<Hash32>& roots) const {
+    const std::lock_guard lock(mutex_);
+    const auto allowed = allowed_.find(task);
     if (roots.size() != program.datasets)
         return not_here("the task trains on " + std::to_string(program.datasets) + " data sets, and the member has " +
                         std::to_string(roots.size()) + "; name their folder with --data");
     std::vector<kernels::Tensor> out;
     for (std::uint32_t i = 0; i < program.datasets; ++i) {
+        if (allowed == allowed_.end() || !allowed->second.contains(roots[i]))
+            return not_here("task " + std::to_string(task) + " may not use the private data with root " +
+                            to_hex(view(roots[i])) +
+                            "; a solver names it or its requester with --data-for, a verifier with --data");
         const kernels::TensorRecord& record = program.tensors[program.states + program.constants + i];
         const auto found = tensors_.find(roots[i]);
         if (found == tensors_.end())

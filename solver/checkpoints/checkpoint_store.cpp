@@ -196,6 +196,15 @@ std::optional<StateRoots> CheckpointStore::state(const Hash32& root) const {
     return std::nullopt;
 }
 
+bool CheckpointStore::has_beside(const std::set<Hash32>& programs, const Hash32& tensor) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(entries_.begin(), entries_.end(), [&](const auto& item) {
+        const kernels::StateCommitment& known = item.second.commitment;
+        return !programs.contains(known.header.program) &&
+               std::find(known.tensor_roots.begin(), known.tensor_roots.end(), tensor) != known.tensor_roots.end();
+    });
+}
+
 std::optional<CheckpointKey> CheckpointStore::newest(std::uint64_t task, std::uint32_t run, std::uint64_t index) const {
     const std::lock_guard lock(mutex_);
     std::optional<CheckpointKey> best;

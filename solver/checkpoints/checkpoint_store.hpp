@@ -73,6 +73,8 @@ public:
     // For serving artifacts.
     /// The names of a state's tensors, also if only its numbers are left.
     std::optional<StateRoots> state(const Hash32& root) const;
+    /// Whether a state of another program than these names the tensor.
+    bool has_beside(const std::set<Hash32>& programs, const Hash32& tensor) const;
     /// Reads and checks a tensor; an absent or damaged one is an error. `tree` as in TensorStore::read.
     Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool,
                                    merkle::TileTree* tree = nullptr) const;

@@ -50,6 +50,33 @@ TEST_F(AgentConfig, TakesFlagsFromAFile) {
     EXPECT_THAT(said.text, HasSubstr("--cheat-segment says where a fraud is"));
 }
 
+TEST_F(AgentConfig, PrivateDataAreForWhatTheOperatorNames) {
+    const auto said = [&](std::vector<std::string> more, const char* role = "solver") {
+        std::vector<std::string> arguments{role, "--data-dir", "/nowhere", "--key", "/missing"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(arguments);
+    };
+    const std::string account = "0x00000000000000000000000000000000000000";
+    EXPECT_THAT(said({"--data", "F"}).text, HasSubstr("--data needs --data-for"));
+    EXPECT_EQ(said({"--data", "F"}).code, 2);
+    EXPECT_THAT(said({"--data-for", "3"}).text, HasSubstr("name the folder"));
+    for (const char* wrong : {"0", "3x", "0x12", "alice"})
+        EXPECT_THAT(said({"--data", "F", "--data-for", wrong}).text, HasSubstr("--data-for must be")) << wrong;
+    EXPECT_THAT(said({"--data", "F", "--data-for", "3", account + "07"}).text, HasSubstr("/missing")) << "it goes on";
+    std::vector<std::string> many{"--data", "F", "--data-for", "3", "--consent"};
+    for (int i = 10; i < 26; ++i) many.push_back(account + std::to_string(i));
+    many.push_back(many.back());
+    EXPECT_THAT(said(many).text, HasSubstr("/missing")) << "sixteen, one of them twice";
+    many.push_back(account + "99");
+    EXPECT_THAT(said(many).text, HasSubstr("--consent names 17 accounts"));
+    EXPECT_THAT(said({"--consent", account + "07"}).text, HasSubstr("name the folder"));
+
+    for (const std::string& wrong : {std::string("F"), "3:" + account + "07", account + "07=F", "0:" + account + "07=F",
+                                     "3:alice=F", "3:" + account + "07=", "x:" + account + "07=F"})
+        EXPECT_THAT(said({"--data", wrong}, "verifier").text, HasSubstr("--data must be TASK:ACCOUNT=FOLDER")) << wrong;
+    EXPECT_THAT(said({"--data", "3:" + account + "07=/a=b"}, "verifier").text, HasSubstr("/missing"));
+}
+
 TEST_F(AgentConfig, TypedFlagsWinOverTheFile) {
     const std::string path = file("data_dir = \"/nowhere\"\nkey = \"/missing/from-file\"\nprice = \"cheap\"\n");
     EXPECT_THAT(run({"solver", "--config", path}).text, HasSubstr("--price must be coins"));

@@ -455,6 +455,10 @@ TEST_F(PrivateGroupAgents, DataComeFromTheirOwnerAndNobodyIsAskedForThem) {
     view.audits.clear();
     party->task_cache->set_private(data);
     private_audit(segment).id = 3000;
+    EXPECT_TRUE(verdicts(3).empty()) << "its operator has not named the task";
+    view.audits.clear();
+    data.allow(world.terms().id, world.terms().data_roots);
+    private_audit(segment).id = 3001;
     EXPECT_EQ(verdicts(3).size(), 1u);
 }
 
@@ -464,9 +468,15 @@ TEST_F(PrivateGroupAgents, DataOfAnotherShapeAreNotTrainedOn) {
     EXPECT_TRUE(data.has({x, y}));
     EXPECT_FALSE(data.has({}));
     EXPECT_FALSE(data.has({x, Hash32()}));
-    EXPECT_TRUE(data.take(program, {x, y}).has_value());
+    EXPECT_FALSE(data.take(5, program, {x, y}).has_value()) << "no task may use them yet";
+    data.allow(5, {x});
+    EXPECT_FALSE(data.take(5, program, {x, y}).has_value()) << "nor those that it was not given";
+    data.allow(5, {y});
+    EXPECT_TRUE(data.take(5, program, {x, y}).has_value());
+    EXPECT_FALSE(data.take(6, program, {x, y}).has_value()) << "another requester's programs";
     for (const std::vector<Hash32>& wrong : {std::vector{y, x}, std::vector{x}, std::vector{x, Hash32()}}) {
-        const auto taken = data.take(program, wrong);
+        data.allow(5, wrong);
+        const auto taken = data.take(5, program, wrong);
         ASSERT_FALSE(taken.has_value());
         EXPECT_FALSE(taken.error().kind.has_value()) << "no other party is at fault";
     }
