@@ -74,6 +74,10 @@ Result<std::size_t> check_audit(const ledger::StateView& state, const std::vecto
     const market::Run* const run = run_of_segment(runs, entry.segment);
     const auto segment = run != nullptr ? views::segment(state, run->task, run->index, entry.segment) : std::nullopt;
     const auto audit = segment && segment->audit != 0 ? views::audit(state, segment->audit) : std::nullopt;
+    if (run != nullptr && views::is_private(state, run->task, run->index, entry.segment))
+        return error(
+            "segment " + std::to_string(entry.segment) +
+            " trains on data of its member's own; accounts that it chose may have checked it, which is no audit");
     std::vector<std::string> matched;
     for (const market::Seat& seat : audit ? audit->seats : std::vector<market::Seat>{}) {
         if (seat.state == market::SeatState::matched) matched.push_back(ledger::to_0x(seat.auditor));
@@ -110,7 +114,8 @@ Status<> require_member_audits(const CheckedReceipt& checked, const Receipt& rec
     const market::Run& run = checked.runs.front();
     for (std::uint64_t index = 0; index < run.finalised; ++index) {
         const auto segment = views::segment(state, run.task, run.index, index);
-        const bool verified = segment && segment->state == market::SegmentState::verified;
+        const bool verified = segment && segment->state == market::SegmentState::verified &&
+                              !views::is_private(state, run.task, run.index, index);
         if (verified && !has_verdict(receipt, index))
             return error("the receipt lacks the audit of segment " + std::to_string(index));
     }
@@ -126,6 +131,13 @@ std::string not_audited(const CheckedReceipt& checked) {
     return "NOT AUDITED in part: " + std::to_string(checked.unaudited) +
            (checked.unaudited == 1 ? " segment" : " segments") + " that " +
            (checked.unaudited == 1 ? "was drawn rests" : "were drawn rest") + " on the solver's word";
+}
+
+std::string private_part(const GroupFacts& group) {
+    if (!group.private_data) return {};
+    return "PRIVATE DATA: " + std::to_string(group.unverified()) +
+           " segments that train on members' own data are unverified, and " + std::to_string(group.consented()) +
+           " were checked only by accounts to which the member gave the data, which may be its own";
 }
 
 Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::StateView& state) {

@@ -27,6 +27,9 @@ struct CheckedReceipt {
 /// A sentence for a model, or a part of it, that rests on its solver's word although the terms promise audits; empty if
 /// none does.
 std::string not_audited(const CheckedReceipt& checked);
+/// A sentence for a model whose members trained on data of their own: which part nobody, or only whom they chose, checked;
+/// empty for others.
+std::string private_part(const GroupFacts& group);
 /// Compares every field that the ledger keeps; the error names the first that differs. Heights of events (settlement
 /// and verdicts) are not part of the state, so they rest on the node's word. States and audits are compared with the
 /// delivered runs only. With a ProvenState the caller must check `failure` before it uses either result.

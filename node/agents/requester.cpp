@@ -331,9 +331,11 @@ void count_segments(const ledger::StateView& state, const market::Run& run, cons
     for (std::uint64_t i = 0; i < committed; ++i) {
         const auto segment = views::segment(state, run.task, run.index, i);
         // Auditors by a member's consent may be its own.
-        const bool verified = segment && segment->state == market::SegmentState::verified &&
-                              !views::is_private(state, run.task, run.index, i);
-        out.verified += verified ? 1 : 0;
+        const bool matched = segment && segment->state == market::SegmentState::verified;
+        if (!views::is_private(state, run.task, run.index, i))
+            out.verified += matched ? 1 : 0;
+        else
+            ++(matched ? out.consented : out.unverified);
     }
     out.committed += committed;
     out.paid += run.paid;
@@ -466,7 +468,8 @@ Result<Receipt> make_receipt(ChainReader& chain, const ledger::StateView& view, 
         if (!checkpoint || !checkpoint->opened) continue;
         out.states.push_back({index, checkpoint->open_height, checkpoint->root});
         const market::Run* const before = index != 0 ? run_of_segment(runs, index - 1) : nullptr;
-        if (before == nullptr) continue;
+        // Auditors by a member's consent may be its own: a receipt names none of them.
+        if (before == nullptr || views::is_private(view, out.task, before->index, index - 1)) continue;
         const auto segment = views::segment(view, out.task, before->index, index - 1);
         const auto audit = segment && segment->audit != 0 ? views::audit(view, segment->audit) : std::nullopt;
         if (!audit || segment->state != market::SegmentState::verified) continue;

@@ -65,6 +65,9 @@ struct TaskStatus {
     std::vector<market::Run> runs;                    ///< All runs so far.
     std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run; of a group in all.
     std::uint64_t verified = 0, paid = 0;  ///< Segments.
+    /// Of a private group, and in `verified` none of them: segments that train on a member's own data, which accounts that it
+    /// chose have checked, or nobody.
+    std::uint64_t consented = 0, unverified = 0;
     /// Set for a training in rounds.
     struct Group {
         market::GroupSpec terms;

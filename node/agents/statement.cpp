@@ -6,6 +6,7 @@
 #include <map>
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
@@ -146,6 +147,38 @@ Result<std::vector<PlacedLog>, RpcFailure> money_logs(RpcClient& client, std::ui
     return all;
 }
 
+/// Adds what the segments of a line were paid for private inner steps, by what became of their audit.
+void add_private_pay(const ledger::StateView& view, std::uint64_t task, const market::GroupSpec& terms,
+                     const StatementLine& line, Statement::PrivatePay& out) {
+    const auto run = contracts::views::run(view, task, line.run);
+    const std::uint64_t paid = run ? std::min(run->paid, market::kSegmentsMax) : 0;
+    for (std::uint64_t i = line.first; i < paid && i - line.first < line.count; ++i) {
+        const auto segment = contracts::views::member_segment(view, task, line.run, i);
+        if (!segment || segment->steps == 0) continue;
+        const auto message = contracts::views::round_message(view, task, segment->base + segment->age, line.run);
+        if (!message || !message->recorded || message->unpaid) continue;
+        const auto audited = contracts::views::segment(view, task, line.run, i);
+        const bool matched = audited && audited->state == market::SegmentState::verified;
+        (matched ? out.consented : out.unverified) += market::segment_pay(run->price, segment->steps, terms.steps_max);
+    }
+}
+
+/// nullopt: the task is no private group.
+std::optional<Statement::PrivatePay> private_pay(const RemoteState& state, const Statement& statement) {
+    std::optional<Statement::PrivatePay> out;
+    const auto read = [&] {
+        const auto terms = contracts::views::group_spec(state, statement.task);
+        out.reset();
+        if (!terms || terms->private_sets == 0) return;
+        out.emplace();
+        for (const StatementLine& line : statement.lines)
+            if (line.kind == Kind::segments) add_private_pay(state, statement.task, *terms, line, *out);
+    };
+    state.read_ahead(read);
+    state.read(read);
+    return out;
+}
+
 }  // namespace
 
 std::string_view slug(StatementLine::Kind kind) noexcept {
@@ -223,6 +256,8 @@ Result<Statement> task_statement(RpcClient& client, std::uint64_t id, const Page
     out.add_up();
     const ledger::U256 gone = out.paid_out + out.held;
     if (!out.whole && gone > out.paid_in) out.brought_forward = gone - out.paid_in;
+    out.private_pay = private_pay(state, out);
+    if (state.failure()) return error(state.failure()->message);
     return out;
 }
 

@@ -2,6 +2,7 @@
 // The books of a task: what was put into its escrow, what was paid out of it, and what is left.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ struct Statement {
     ledger::U256 repaid;  ///< Of both: from the locks of runs to the requester.
     ledger::U256 held;    ///< Still in the escrow, for segments, audits and the rent of a place; and the deposit of a
                           ///< reservation whose solver has yet to take the task.
+    /// In a private group, of what members were paid: for segments on data of their own that accounts of their choice
+    /// checked, and that nobody checked.
+    struct PrivatePay {
+        ledger::U256 consented, unverified;
+    };
+    std::optional<PrivatePay> private_pay;
     /// Sums of `lines`.
     void add_up();
     bool adds_up() const { return brought_forward + paid_in == paid_out + held; }

@@ -67,14 +67,8 @@ Result<Root> newest_root(ChainReader& chain) {
     return Root{*height, root};
 }
 
-/// A line for a model whose members trained on data of their own: which part nobody, or only who the member chose, checked.
-std::string private_part(const CheckedReceipt& checked) {
-    if (!checked.group || !checked.group->private_data) return {};
-    return "PRIVATE DATA: " + std::to_string(checked.group->unverified()) +
-           " segments that train on members' own data are unverified, and " +
-           std::to_string(checked.group->consented()) +
-           " were checked only by accounts to which the member gave the data, which may be its own\n";
-}
+/// Whether members trained on data of their own, which no audit that counts has covered.
+bool has_private_part(const CheckedReceipt& checked) { return checked.group && checked.group->private_data; }
 
 json::array members_json(const GroupFacts& group) {
     json::array out;
@@ -178,7 +172,7 @@ int verify(const Program& program, const ReceiptFlags& flags) {
                          {"not_drawn_segments", checked->not_drawn},
                          {"unaudited_segments", checked->unaudited},
                          {"matching_verdicts", checked->auditors},
-                         {"audited", checked->verified != 0 && checked->unaudited == 0},
+                         {"audited", checked->verified != 0 && checked->unaudited == 0 && !has_private_part(*checked)},
                          {"replayed", *replayed}};
         if (checked->group) {
             out["private_data"] = checked->group->private_data;
@@ -199,7 +193,8 @@ int verify(const Program& program, const ReceiptFlags& flags) {
               << checked->verified << " segments were audited, with " << checked->auditors
               << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
               << " were drawn and paid though nobody audited them\n"
-              << (checked->group ? group_text(*checked->group) : std::string()) << private_part(*checked);
+              << (checked->group ? group_text(*checked->group) : std::string());
+    if (has_private_part(*checked)) std::cout << private_part(*checked->group) << '\n';
     if (const std::string rest = not_audited(*checked); !rest.empty())
         std::cout << rest << ". Replay segments yourself with --replay N\n";
     if (flags.replay > 0) std::cout << *replayed << " segments were replayed and end in the receipt's states\n";

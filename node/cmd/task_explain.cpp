@@ -13,6 +13,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/explained_task.hpp"
+#include "node/agents/group_receipt.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/task_follow.hpp"
 #include "node/explain/member_story.hpp"
@@ -57,14 +58,23 @@ json::array accounts_of(const std::vector<ledger::Address>& accounts) {
 }
 
 /// Who can check what a member of a private group does on its own data.
-std::string own_data(const MemberStory& story) {
+std::string own_data(const MemberStory& story, const std::optional<MemberSegments>& segments) {
     if (story.member.data.empty()) return {};
     const std::size_t auditors = story.consent.accepted.size();
-    return auditors == 0 ? ", on data of its own that nobody else has"
-                         : ", on data of its own that " + std::to_string(auditors) + " accounts have and may audit";
+    const std::string whom =
+        auditors == 0 ? ", on data of its own that nobody else has"
+                      : ", on data of its own that " + std::to_string(auditors) + " accounts have and may audit";
+    if (!segments) return whom;
+    return whom + " (" + std::to_string(segments->consented) + " segments checked by consent, " +
+           std::to_string(segments->unverified) + " unverified)";
 }
 
-json::object to_json(const MemberStory& story) {
+/// The member's final segments, if the records of the rounds are complete.
+std::optional<MemberSegments> segments_of(const std::optional<GroupFacts>& facts, std::uint32_t run) {
+    return facts && run < facts->members.size() ? std::optional(facts->members[run]) : std::nullopt;
+}
+
+json::object to_json(const MemberStory& story, const std::optional<MemberSegments>& segments) {
     json::array rounds;
     for (const MemberRound& round : story.rounds) {
         json::array by(round.not_listed_by.begin(), round.not_listed_by.end());
@@ -77,7 +87,11 @@ json::object to_json(const MemberStory& story) {
                                       {"final", round.final},
                                       {"paid", round.paid.to_decimal()}});
     }
+    const MemberSegments checked = segments.value_or(MemberSegments{});
     return {{"run", story.run.index},
+            {"verified_segments", checked.verified},
+            {"consented_segments", checked.consented},
+            {"unverified_segments", checked.unverified},
             {"solver", ledger::to_checksum(story.run.solver)},
             {"state", std::string(market::slug(story.run.state))},
             {"entered", story.member.entered},
@@ -89,7 +103,7 @@ json::object to_json(const MemberStory& story) {
             {"rounds", std::move(rounds)}};
 }
 
-std::string line_of(const MemberStory& story) {
+std::string line_of(const MemberStory& story, const std::optional<MemberSegments>& segments) {
     std::map<RoundOutcome, std::uint32_t> counts;
     std::string exceptions;
     for (const MemberRound& round : story.rounds) {
@@ -105,7 +119,7 @@ std::string line_of(const MemberStory& story) {
                       std::string(market::slug(story.run.state)) + (story.member.leaving ? ", leaving" : "") +
                       ", from round " + std::to_string(story.member.entered) + ", recorded " +
                       std::to_string(counts[RoundOutcome::recorded]) + ", absent " +
-                      std::to_string(counts[RoundOutcome::absent]) + own_data(story) + ", earned " +
+                      std::to_string(counts[RoundOutcome::absent]) + own_data(story, segments) + ", earned " +
                       describe_coins(story.run.earned);
     return out + (exceptions.empty() ? "" : "; rounds" + exceptions.substr(1));
 }
@@ -118,8 +132,12 @@ int explain_task(const Program& program, const ChainOptions& options, std::uint6
     const auto state = (*at)->chain.newest();
     if (!state) return fail(program, state.error().message);
     std::vector<MemberStory> members;
+    std::optional<GroupFacts> facts;
     if (status->group) {
-        const auto read = [&] { members = member_stories(*state, id); };
+        const auto read = [&] {
+            members = member_stories(*state, id);
+            facts = group_facts(*state, id);
+        };
         state->read_ahead(read);
         state->read(read);
     }
@@ -134,7 +152,7 @@ int explain_task(const Program& program, const ChainOptions& options, std::uint6
         json::object out = explanation_json(*why);
         if (status->group) {
             json::array all;
-            for (const MemberStory& story : members) all.push_back(to_json(story));
+            for (const MemberStory& story : members) all.push_back(to_json(story, segments_of(facts, story.run.index)));
             out["members"] = std::move(all);
         }
         (*at)->add_proven(out);
@@ -142,7 +160,7 @@ int explain_task(const Program& program, const ChainOptions& options, std::uint6
         return kDone;
     }
     std::cout << explanation_text(*why) << '\n';
-    for (const MemberStory& story : members) std::cout << line_of(story) << '\n';
+    for (const MemberStory& story : members) std::cout << line_of(story, segments_of(facts, story.run.index)) << '\n';
     std::cout << (*at)->proven_line();
     return kDone;
 }

@@ -109,10 +109,41 @@ Result<CheckedReceipt> checked_now(ChainReader& chain, const Receipt& receipt) {
     return out;
 }
 
+/// The segments of the member that delivered, and those of all that are private; nullopt: the task is no group.
+struct FetchedGroup {
+    GroupFacts facts;
+    MemberSegments own;
+};
+Result<std::optional<FetchedGroup>> group_now(ChainReader& chain, const Receipt& receipt) {
+    RETRACE_TRY(state, chain.newest());
+    std::optional<FetchedGroup> out;
+    const auto read = [&] {
+        out.reset();
+        auto facts = group_facts(state, receipt.task);
+        const auto run = facts ? delivered_member(state, receipt.task, receipt.solver) : std::nullopt;
+        if (run) out = FetchedGroup{*facts, facts->members.at(run->index)};
+    };
+    state.read_ahead(read);
+    state.read(read);
+    if (state.failure()) return error(state.failure()->message);
+    return out;
+}
+
+/// Adds what only whom its member chose, or nobody, has checked; a member's private segments count in no other number.
+void add_private(const FetchedGroup& group, json::object& out) {
+    out["segments"] = out.at("segments").to_number<std::uint64_t>() - group.own.consented - group.own.unverified;
+    out["private_data"] = true;
+    out["consented_segments"] = group.own.consented;
+    out["unverified_segments"] = group.own.unverified;
+}
+
 /// Says whether the model is audited and final, and what its requester does next.
-std::string standing(const TaskExplanation& now, const CheckedReceipt& checked) {
+std::string standing(const TaskExplanation& now, const CheckedReceipt& checked,
+                     const std::optional<FetchedGroup>& group) {
     std::string out = not_audited(checked);
-    if (!out.empty()) out += "; `retrace receipt verify FILE --replay N` replays segments here\n";
+    if (!out.empty() && !group) out += "; `retrace receipt verify FILE --replay N` replays segments here";
+    if (!out.empty()) out += '\n';
+    if (group && group->facts.private_data) out += private_part(group->facts) + '\n';
     const std::string id = std::to_string(now.task), by = now.next_height ? std::to_string(*now.next_height) : "";
     if (now.state == market::TaskState::delivering)
         return out + "the model is not accepted yet; next: `retrace task accept " + id +
@@ -140,6 +171,10 @@ int fetch(const Program& program, const FetchFlags& flags) {
     out["segments"] = segments;
     out["audited_segments"] = audited;
     out["matching_verdicts"] = verdicts;
+    const auto group =
+        model->in_rounds ? group_now((*at)->chain, model->receipt) : Result<std::optional<FetchedGroup>>(std::nullopt);
+    if (!group) return fail(program, group.error().message);
+    if (*group && (*group)->facts.private_data) add_private(**group, out);
     const auto task = compiled_task(flags.task_folder, flags.data_dir, model->receipt.chain_id, flags.task);
     if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
     if (const auto plain = task && task->group ? to_plain_model(*task, *model) : Status<>(Unit{}); !plain)
@@ -166,10 +201,10 @@ int fetch(const Program& program, const FetchFlags& flags) {
     } else {
         for (const json::value& file : out["files"].as_array())
             std::cout << "wrote " << file.as_string().c_str() << '\n';
-        std::cout << audited << " of " << segments << " segments were audited, with " << verdicts
-                  << " verdicts equal to the last bit\n";
+        std::cout << audited << " of " << out["segments"].to_number<std::uint64_t>() << " segments were audited, with "
+                  << verdicts << " verdicts equal to the last bit\n";
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
-        std::cout << standing(*now, checked) << (*at)->proven_line();
+        std::cout << standing(*now, checked, *group) << (*at)->proven_line();
     }
     return kDone;
 }

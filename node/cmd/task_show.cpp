@@ -52,6 +52,8 @@ json::object to_json(const TaskStatus& status) {
              status.next_auction ? json::value(status.next_auction->ceiling.to_decimal()) : json::value(nullptr)},
             {"committed", status.committed},
             {"verified", status.verified},
+            {"consented", status.consented},
+            {"unverified", status.unverified},
             {"paid", status.paid},
             {"escrow", status.task.escrow.to_decimal()},
             {"audit_budget", status.task.audit_budget.to_decimal()},
@@ -136,8 +138,12 @@ int show(const Program& program, const ChainOptions& options, std::uint64_t id) 
     std::cout << "task " << id << " \"" << printable(status->spec.name) << "\": " << market::slug(status->task.state)
               << ": " << why->why << "\n"
               << (why->remedy.empty() ? "" : "remedy: " + why->remedy + "\n") << "segments " << status->spec.segments()
-              << ": committed " << status->committed << ", verified " << status->verified << ", paid " << status->paid
-              << '\n'
+              << ": committed " << status->committed << ", verified " << status->verified
+              << (status->consented + status->unverified == 0
+                      ? std::string()
+                      : ", on members' own data checked by consent " + std::to_string(status->consented) +
+                            " and unverified " + std::to_string(status->unverified))
+              << ", paid " << status->paid << '\n'
               << auctions_line(*status) << "escrow " << describe_coins(status->task.escrow) << ", for audits "
               << describe_coins(status->task.audit_budget) << '\n';
     if (status->waiting) {
@@ -189,16 +195,20 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
     const auto chance = market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
     const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
     if (state.failure()) return fail(program, state.failure()->message);
+    // A member of a private group takes in records and trains in segments of their own; the odds are about the former.
+    const std::uint64_t unverified = is_private(*task) ? spec.segments() - 1 : 0;
+    const std::uint64_t segments = is_private(*task) ? unverified : spec.segments();
     json::object detection;  // Empty if no auditor can be drawn.
     for (const std::uint64_t bad : {1, 2, 5, 10, 20, 50}) {
-        if (possible == 0 || bad > spec.segments()) break;
+        if (possible == 0 || bad > segments) break;
         detection[std::to_string(bad)] = static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     }
     auto floor = market::stake_floor(*params, spec);
     if (floor) *floor += rollback_stake_of(*task);
     const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
     if (program.json) {
-        json::object out{{"segments", spec.segments()},
+        json::object out{{"segments", segments},
+                         {"unverified_segments", unverified},
                          {"detection", detection},
                          {"audit_cost_share", cost},
                          {"possible_auditors", possible},
@@ -211,7 +221,7 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
     }
     std::cout << std::fixed << std::setprecision(2);
     for (const auto& [bad, probability] : detection) {
-        std::cout << std::setw(4) << std::string(bad) << " bad of " << spec.segments() << " segments: detected with "
+        std::cout << std::setw(4) << std::string(bad) << " bad of " << segments << " segments: detected with "
                   << 100 * probability.as_double() << " %\n";
     }
     std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
@@ -221,7 +231,10 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
                       ? "the probability that a bad segment is detected is unknown, because no auditor can be drawn; "
                       : "the first and the last segment are always audited; ")
               << describe_auditors(possible, *task) << '\n'
-              << (is_private(*task) ? std::string(kPrivateWords) + "\n" : std::string()) << (*at)->proven_line();
+              << (is_private(*task) ? std::string(kPrivateWords) + ": up to " + std::to_string(unverified) +
+                                          " segments of each member\n"
+                                    : std::string())
+              << (*at)->proven_line();
     return kDone;
 }
 

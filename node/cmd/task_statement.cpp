@@ -76,18 +76,23 @@ json::object json_of(const Statement& statement) {
                                      {"segments", line.count},
                                      {"reservation", line.reservation},
                                      {"auctions", line.auctions}});
-    return {{"task", statement.task},
-            {"height", statement.height},
-            {"from", statement.from},
-            {"whole", statement.whole},
-            {"brought_forward", statement.brought_forward.to_decimal()},
-            {"requester", ledger::to_checksum(statement.requester)},
-            {"lines", std::move(lines)},
-            {"paid_in", statement.paid_in.to_decimal()},
-            {"paid_out", statement.paid_out.to_decimal()},
-            {"repaid", statement.repaid.to_decimal()},
-            {"held", statement.held.to_decimal()},
-            {"adds_up", statement.adds_up()}};
+    json::object out{{"task", statement.task},
+                     {"height", statement.height},
+                     {"from", statement.from},
+                     {"whole", statement.whole},
+                     {"brought_forward", statement.brought_forward.to_decimal()},
+                     {"requester", ledger::to_checksum(statement.requester)},
+                     {"lines", std::move(lines)},
+                     {"paid_in", statement.paid_in.to_decimal()},
+                     {"paid_out", statement.paid_out.to_decimal()},
+                     {"repaid", statement.repaid.to_decimal()},
+                     {"held", statement.held.to_decimal()},
+                     {"adds_up", statement.adds_up()}};
+    if (statement.private_pay) {
+        out["paid_for_consented"] = statement.private_pay->consented.to_decimal();
+        out["paid_for_unverified"] = statement.private_pay->unverified.to_decimal();
+    }
+    return out;
 }
 
 void print_csv(const Statement& statement) {
@@ -135,6 +140,11 @@ int run_statement(const Program& program, const StatementFlags& flags) {
                           ? std::string()
                           : "; " + with_fiat(statement->repaid, *fiat) + " of in and out were repaid past the escrow")
                   << '\n';
+        if (statement->private_pay)
+            std::cout << "PRIVATE DATA: of what members were paid, "
+                      << with_fiat(statement->private_pay->consented, *fiat)
+                      << " is for training that only accounts of their choice checked, and "
+                      << with_fiat(statement->private_pay->unverified, *fiat) << " for training that nobody checked\n";
     }
     if (!statement->whole)
         std::cerr

@@ -62,12 +62,16 @@ protected:
         network_ = std::move(*network);
         start_node();
         for (std::uint32_t member = 1; member <= kMembers; ++member) {
-            std::vector<std::string> arguments{
-                "--price", "0.5" + std::to_string(member), "--stake", "200", "--groups", "--data", data_of(member)};
+            std::vector<std::string> arguments{"--price",       "0.5" + std::to_string(member),
+                                               "--stake",       "200",
+                                               "--groups",      "--data",
+                                               data_of(member), "--data-for",
+                                               account(0)};
             if (member == kConsenting) arguments.insert(arguments.end(), {"--consent", account(kMembers + 1)});
             start_party(Role{member}, arguments);
         }
-        start_party(Role{kMembers + 1}, {"--data", data_of(kConsenting)});
+        // The first task of the chain.
+        start_party(Role{kMembers + 1}, {"--data", "1:" + account(kConsenting) + "=" + data_of(kConsenting)});
         start_party(Role{kMembers + 2}, {"--watch", "10000"});
         until("everybody has registered", [&](const node::RemoteState& state) {
             bool there = true;
@@ -114,6 +118,8 @@ TEST_F(Private, MembersTrainOnTheirOwnDataAndNobodyElseGetsThem) {
         " --absence-limit 4 --private");
     const json::object odds = say("task odds " + path("task").string() + node());
     EXPECT_TRUE(odds.at("private_data").as_bool()) << "it is said before posting";
+    EXPECT_EQ(odds.at("segments").to_number<int>(), 3) << "of a member, those that take in records";
+    EXPECT_EQ(odds.at("unverified_segments").to_number<int>(), 3);
     const std::uint64_t task = post();
     ASSERT_NE(task, 0u);
     until("the model is there", [&](const node::RemoteState& state) {
@@ -135,6 +141,7 @@ TEST_F(Private, MembersTrainOnTheirOwnDataAndNobodyElseGetsThem) {
 
     const json::object receipt = say("receipt verify " + (path("model") / "receipt.json").string() + node());
     EXPECT_TRUE(receipt.at("private_data").as_bool());
+    EXPECT_FALSE(receipt.at("audited").as_bool()) << "what members did on their data counts as audited by nobody";
     std::uint64_t consented = 0, unverified = 0;
     for (const json::value& member : receipt.at("members").as_array()) {
         const auto number = [&](const char* key) { return member.at(key).to_number<std::uint64_t>(); };
@@ -147,7 +154,18 @@ TEST_F(Private, MembersTrainOnTheirOwnDataAndNobodyElseGetsThem) {
     }
     EXPECT_EQ(consented + unverified, 9u);
     const json::object why = say("task explain " + std::to_string(task) + node());
-    for (const json::value& member : why.at("members").as_array()) EXPECT_EQ(member.at("data").as_array().size(), 2u);
+    std::uint64_t explained = 0;
+    for (const json::value& member : why.at("members").as_array()) {
+        EXPECT_EQ(member.at("data").as_array().size(), 2u);
+        explained += member.at("unverified_segments").to_number<std::uint64_t>();
+    }
+    EXPECT_EQ(explained, unverified);
+    const json::object statement = say("task statement " + std::to_string(task) + node());
+    const auto wei = [&](const char* key) {
+        return ledger::U256::from_decimal(std::string(statement.at(key).as_string())).value();
+    };
+    EXPECT_FALSE(wei("paid_for_consented").is_zero());
+    EXPECT_FALSE(wei("paid_for_unverified").is_zero());
 
     read([&](const node::RemoteState& state) {
         for (std::uint32_t index = 0; index < kMembers; ++index) {

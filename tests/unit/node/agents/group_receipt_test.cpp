@@ -136,6 +136,48 @@ TEST_F(GroupReceipt, CountsTheSegmentsOfAllMembers) {
     EXPECT_EQ(checked->group->empty_rounds, 0u);
 }
 
+/// The same group on private data: run 1 trains in its segments 0 and 2 and takes in a record in segment 1.
+struct PrivateReceipt : GroupReceipt {
+    PrivateReceipt() {
+        terms.private_sets = 1;
+        contracts::store(state, keys::group_spec(1), terms);
+        for (const std::uint64_t index : {0, 1, 2})
+            contracts::store(
+                state, keys::member_segment(1, 1, index),
+                market::MemberSegment{
+                    0, static_cast<std::uint32_t>((index + 1) / 2), index == 1 ? 0u : 10u, UINT64_MAX, 11, {}});
+        audited(1, 1, SegmentState::verified, 1);
+        audited(1, 2, SegmentState::unaudited, 0);
+        receipt.audits = {{1, 1, {ledger::to_0x(auditor)}}};
+    }
+};
+
+TEST_F(PrivateReceipt, CountsApartWhatOnlyTheMembersChoiceHasChecked) {
+    EXPECT_EQ(fault(), "");
+    const auto checked = check_receipt(receipt, state);
+    ASSERT_TRUE(checked && checked->group);
+    EXPECT_EQ(checked->verified, 1u) << "the record of run 1";
+    EXPECT_EQ(checked->auditors, 1u) << "verdicts by consent are none";
+    const MemberSegments& delivered = checked->group->members.at(1);
+    EXPECT_EQ(delivered.verified, 1u);
+    EXPECT_EQ(delivered.consented, 1u) << "segment 0";
+    EXPECT_EQ(delivered.unverified, 1u) << "segment 2";
+    EXPECT_FALSE(delivered.missed.has_value());
+    EXPECT_THAT(private_part(*checked->group), HasSubstr("unverified"));
+    EXPECT_EQ(private_part(GroupFacts{}), "");
+}
+
+TEST_F(PrivateReceipt, NamesNoAuditorByConsent) {
+    receipt.audits.insert(receipt.audits.begin(), {0, 1, {ledger::to_0x(auditor)}});
+    EXPECT_THAT(fault(), HasSubstr("trains on data of its member's own"));
+}
+
+TEST_F(PrivateReceipt, TheFirstRecordsAreAlwaysAudited) {
+    audited(1, 1, SegmentState::unaudited, 0);
+    receipt.audits.clear();
+    EXPECT_THAT(fault(), HasSubstr("nobody audited segment 1 of run 1"));
+}
+
 TEST_F(GroupReceipt, LeavesOutWhatARollbackHasUndone) {
     contracts::store(state, keys::rollbacks(1), market::Rollbacks{{{0, 1, 1, false}}, 1, 5});
     const auto facts = group_facts(state, 1);
