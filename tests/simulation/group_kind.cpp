@@ -59,12 +59,28 @@ market::GroupSpec GroupKind::terms(const PlannedGroup& planned) const {
     out.max_age = planned.max_age;
     out.rollbacks = planned.rollbacks;
     out.ahead = planned.ahead;
+    out.private_sets = static_cast<std::uint8_t>(planned.is_private ? data.size() : 0);
     return out;
 }
 
 const GroupKind& group_kind() {
     static const GroupKind made = make_group_kind();
     return made;
+}
+
+std::vector<kernels::Tensor> data_of_member(const ledger::Address& member, bool others) {
+    std::vector<kernels::Tensor> out = group_kind().data;
+    kernels::Tensor& samples = out.front();
+    for (std::size_t i = 0; i < samples.data.size(); ++i)
+        samples.data[i] ^= static_cast<std::uint8_t>(member.bytes[i % member.bytes.size()] + (others ? 1 : 0));
+    return out;
+}
+
+std::vector<Hash32> roots_of(const std::vector<kernels::Tensor>& data) {
+    kernels::ThreadPool pool(1);
+    std::vector<Hash32> out;
+    for (const kernels::Tensor& tensor : data) out.push_back(kernels::tensor_root(tensor, pool));
+    return out;
 }
 
 }  // namespace retrace::sim

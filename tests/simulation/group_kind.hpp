@@ -2,6 +2,9 @@
 // A real plan of rounds, so small that a position costs microseconds, and the terms of groups that train it.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "market/groups.hpp"
 #include "solver/artifacts/group_artifacts.hpp"
 
@@ -15,6 +18,9 @@ struct PlannedGroup {
     std::uint32_t absence_limit = 3, keep_rounds = 8, max_age = 0;
     std::uint8_t rollbacks = 0;
     std::uint32_t ahead = 0;
+    /// Members train on data of their own, and these solvers may take part.
+    bool is_private = false;
+    std::set<std::string> admitted = {};
 };
 
 struct GroupKind {
@@ -29,5 +35,10 @@ struct GroupKind {
 
 /// Built at the first call and read-only afterwards.
 const GroupKind& group_kind();
+
+/// The data sets of a member of a private group, by its account: of the same shapes as those of the kind, with other samples.
+/// `others`: not those, but further ones.
+std::vector<kernels::Tensor> data_of_member(const ledger::Address& member, bool others = false);
+std::vector<Hash32> roots_of(const std::vector<kernels::Tensor>& data);
 
 }  // namespace retrace::sim

@@ -32,6 +32,7 @@ std::optional<std::uint64_t> opening_deadline(const ledger::StateView& view, con
 
 void SolverParty::join_groups(const ledger::StateView& view, std::uint64_t height) {
     for (const node::FreeSeat& seat : node::free_seats(view, address(), world().immutable)) {
+        if (!views::may_take_part(view, seat.task, address())) continue;
         const auto spec = views::spec(view, seat.task);
         const auto floor = spec ? views::stake_floor(view, world().params, seat.task) : std::nullopt;
         if (!floor || seat.price < wish(*spec) || views::free_stake(view, world().params, address()) < *floor) continue;
@@ -97,6 +98,8 @@ bool SolverParty::make_member_move(const solver::SolverMove& move) {
         call("opens state " + std::to_string(m->opening.index),
              contracts::OpenMember{m->task, m->run, m->opening.index, m->opening.salt, m->opening.root,
                                    verifier::encode(shown)});
+    } else if (const auto* m = std::get_if<solver::CommitData>(&move)) {
+        call("commits to its data", contracts::CommitData{m->task, m->run, m->data});
     } else {
         return false;
     }

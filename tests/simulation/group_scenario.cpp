@@ -43,6 +43,17 @@ Scenario calm_group() {
     return out;
 }
 
+void make_private(Scenario& scenario) {
+    PlannedGroup& group = *scenario.planned_tasks[0].group;
+    group.is_private = true;
+    for (std::size_t i = 0; i < scenario.solvers.size(); ++i) group.admitted.insert("solver" + std::to_string(i));
+}
+
+void give_data(Scenario& scenario, std::size_t solver, std::size_t verifier) {
+    scenario.solvers[solver].consents.insert("verifier" + std::to_string(verifier));
+    scenario.verifiers[verifier].has_data_of.insert("solver" + std::to_string(solver));
+}
+
 const std::vector<std::string>& group_member_names() {
     static const std::vector<std::string> kNames = {
         "ulp",         "skip_steps",      "wrong_data",   "stale_checkpoint", "silent",    "poison_nan",
@@ -53,10 +64,13 @@ const std::vector<std::string>& group_member_names() {
 }
 
 std::optional<SolverRole> group_member_named(std::string_view name) {
-    if (name != "opens_late" && name != "gives_up" && name != "sleeps" && name != "sends_late")
-        return solver_named(name);
+    static const std::set<std::string_view> kOfGroups = {"opens_late", "gives_up",      "sleeps",
+                                                         "sends_late", "switches_data", "false_start"};
+    if (!kOfGroups.contains(name)) return solver_named(name);
     SolverRole role = *solver_named("honest");
     role.price_bp = 7'000;
+    role.switches_data = name == "switches_data";
+    role.false_start = name == "false_start";
     role.opens_late = name == "opens_late";
     role.gives_up = name == "gives_up";
     role.sends_late = name == "sends_late";
@@ -112,6 +126,16 @@ Scenario group_scenario(std::uint64_t seed) {
         for (SolverRole& role : out.solvers) role.sends_late = random.chance(300);
     } else if (random.chance(250)) {
         roll_back(*out.planned_tasks[0].group, 1, 2);
+    }
+    Random data(seed ^ 0xda7aull);  // A separate stream, so that other seeds keep their meaning.
+    if (out.planned_tasks[0].group->rollbacks == 0 && data.chance(300)) {
+        make_private(out);
+        for (std::size_t i = 0; i < out.solvers.size(); ++i)
+            if (data.chance(500)) give_data(out, i, data.below(out.verifiers.size()));
+        if (malicious && data.chance(400)) {
+            out.solvers[0].switches_data = data.chance(500);
+            out.solvers[0].false_start = !out.solvers[0].switches_data;
+        }
     }
     return out;
 }

@@ -13,6 +13,10 @@ Scenario calm_group();
 Scenario group_scenario(std::uint64_t seed);
 /// Has the group go back when messages of a lost run are not final, and train the fewest rounds for that.
 void roll_back(PlannedGroup& group, std::uint8_t rollbacks, std::uint32_t ahead);
+/// Has the members of the scenario's group, whom its requester admits, train on data of their own.
+void make_private(Scenario& scenario);
+/// Member `solver` gives its data to a verifier and consents to it as its auditor.
+void give_data(Scenario& scenario, std::size_t solver, std::size_t verifier);
 /// Adversaries among the members, by the names of solver_named and `group_member_named`.
 const std::vector<std::string>& group_member_names();
 /// Returns an adversary by its name; nullopt: unknown name.

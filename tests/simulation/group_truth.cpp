@@ -43,12 +43,13 @@ bool are_known(const ledger::StateView& view, std::uint64_t task, const market::
 }  // namespace
 
 std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::StateView& view, const market::Run& run,
-                                         const SentTensors& sent, kernels::ThreadPool& pool) {
+                                         const SentTensors& sent, const std::vector<kernels::Tensor>& sets,
+                                         kernels::ThreadPool& pool) {
     const auto spec = views::spec(view, run.task);
     const auto member = views::member(view, run.task, run.index);
     if (!spec || !member) return {};
     std::vector<const kernels::Tensor*> data;
-    for (const kernels::Tensor& tensor : kind.data) data.push_back(&tensor);
+    for (const kernels::Tensor& tensor : sets) data.push_back(&tensor);
     const auto make = [&](const kernels::Program& program, kernels::Inputs inputs) {
         return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
     };

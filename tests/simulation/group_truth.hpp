@@ -13,9 +13,10 @@ namespace retrace::sim {
 /// Tensors that members committed to, by root: their messages and shared tensors.
 using SentTensors = std::map<Hash32, kernels::Tensor>;
 
-/// Roots of the states of a member, from its state 0 on. Ends before the first state that follows from a tensor that is
+/// Roots of the states of a member that trains on `sets`, from its state 0 on. Ends before the first state that follows from a tensor that is
 /// not among `sent`.
 std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::StateView& view, const market::Run& run,
-                                         const SentTensors& sent, kernels::ThreadPool& pool);
+                                         const SentTensors& sent, const std::vector<kernels::Tensor>& sets,
+                                         kernels::ThreadPool& pool);
 
 }  // namespace retrace::sim

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/simulation/requester_party.hpp"
 
+#include <algorithm>
+
 #include "contracts/records/group_positions.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/reservations.hpp"
@@ -49,7 +51,7 @@ market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
         spec.program_root = group_kind().plan->root();
         spec.program_bytes = group_kind().plan_bytes.size();
         spec.init_root = group_kind().header.phases.front().program;
-        spec.data_roots = group_kind().data_roots;
+        if (!planned.group->is_private) spec.data_roots = group_kind().data_roots;
         spec.steps = std::uint64_t{planned.group->rounds} + 1;
         spec.interval = 1;
     } else {
@@ -69,7 +71,7 @@ market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
     if (planned.auctions > 1) spec.last_ceiling = spec.price_ceiling * ledger::U256(2);
     spec.audit_bp = planned.audit_bp;
     spec.auditors = planned.auditors;
-    spec.allow_unaudited = planned.allow_unaudited;
+    spec.allow_unaudited = planned.allow_unaudited || (planned.group && planned.group->is_private);
     spec.spot = planned.spot;
     spec.replicas = planned.group ? planned.group->members : planned.replicas;
     spec.replay_blocks = planned.replay_blocks;
@@ -141,7 +143,19 @@ void RequesterParty::post_group(const PlannedTask& planned) {
     call("posts a task of a group", contracts::PostGroup{spec, kind.terms(*planned.group)},
          market::escrow_of(spec, world().params)->total());
     world().uploads.programs[spec.program_root] = kind.plan_bytes;
+    if (planned.group->is_private) return;
     for (std::size_t i = 0; i < kind.data.size(); ++i) world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
+}
+
+void RequesterParty::admit(const ledger::StateView& view, std::uint64_t height, std::uint64_t id,
+                           const PlannedGroup& group) {
+    if (!group.is_private || !views::admitted(view, id).empty()) return;
+    if (const auto last = admitted_.find(id); last != admitted_.end() && height < last->second + kAskBlocks) return;
+    admitted_[id] = height;
+    std::vector<ledger::Address> accounts;
+    for (const std::string& name : group.admitted) accounts.push_back(party_address(name));
+    std::sort(accounts.begin(), accounts.end());
+    call("admits members", contracts::AdmitMembers{id, accounts});
 }
 
 bool RequesterParty::has_model_of_group(const ledger::StateView& view, const market::Task& task) {
@@ -203,6 +217,7 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
     const auto task = views::task(view, id);
     const auto spec = world().immutable.spec(view, id);
     if (!task || !spec || task->requester != address()) return;
+    if (planned.group && !market::is_final(task->state)) admit(view, height, id, *planned.group);
     if (height < tried_height_[id] + kAskBlocks) return;
     if (planned.fraud == RequesterFraud::withdraw && task->state == market::TaskState::bidding) {
         tried_height_[id] = height;

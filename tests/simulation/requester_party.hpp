@@ -64,6 +64,8 @@ private:
     /// Offers and uses the reservation of a planned task. Returns whether the task may be posted for all solvers.
     bool reserve(const ledger::StateView& view, std::uint64_t height, std::size_t index);
     void post_group(const PlannedTask& planned);
+    /// Admits the members of a private group.
+    void admit(const ledger::StateView& view, std::uint64_t height, std::uint64_t id, const PlannedGroup& group);
     void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const PlannedTask& planned);
     void raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
                std::uint8_t replicas);
@@ -78,7 +80,8 @@ private:
     std::set<std::uint64_t> raised_, reported_, topped_up_;  ///< Task ids.
     std::map<std::size_t, std::uint64_t> reserved_;          ///< By planned task: height of its newest call.
     std::map<std::size_t, std::uint64_t> withdrawn_;         ///< By planned task: when it last took its offer back.
-    std::map<std::uint64_t, std::uint64_t> tried_height_;    ///< By task: height of the last request for the model.
+    std::map<std::uint64_t, std::uint64_t> admitted_;      ///< By task: height of the newest call that admits members.
+    std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: height of the last request for the model.
 };
 
 }  // namespace retrace::sim

@@ -220,8 +220,10 @@ void Play::set_truths_of_members(const ledger::StateView& view) {
             const auto run = views::run(view, task, index);
             const auto found = std::ranges::find(members_, run->solver, &Member::address);
             if (found == members_.end() || found->honest) continue;
+            const bool is_private = scenario_.planned_tasks[task - 1].group->is_private;
+            const auto data = is_private ? data_of_member(run->solver) : group_kind().data;
             checkers_->set_truth(task, index,
-                                 true_roots_of_member(group_kind(), view, *run, world_->sent, world_->pool));
+                                 true_roots_of_member(group_kind(), view, *run, world_->sent, data, world_->pool));
         }
     }
 }

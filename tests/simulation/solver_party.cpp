@@ -38,6 +38,8 @@ std::string SolverRole::describe() const {
     if (holds_until != 0) add("holds_back");
     if (opens_late) add("opens_late");
     if (sends_late) add("sends_late");
+    if (switches_data) add("switches_data");
+    if (false_start) add("false_start");
     if (gives_up) add("gives_up");
     if (stays_away) add("stays_away");
     if (declines_reserved) add("declines_reserved");
@@ -78,8 +80,10 @@ void SolverParty::boot() {
                                                                                       pool);
             return solver::make_attacker(*role.fraud, terms.schedule, program, std::move(inputs), pool, role.segment);
         };
+    if (role_.false_start) runners = with_false_start(std::move(runners));
     memory->task_cache =
         std::make_unique<solver::TaskCache>(*memory->source, world().pool, timed_runners(std::move(runners)));
+    memory->task_cache->set_private(memory->data);
     solver::SolverConfig config;
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
@@ -104,6 +108,7 @@ void SolverParty::boot() {
     memory->disputes =
         std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->dispute_replays, &memory->agent->slot());
     memory_ = std::move(memory);
+    load_own_data();
 }
 
 void SolverParty::halt() {
@@ -182,6 +187,7 @@ node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, 
     if (spec.price_ceiling < role_.waits_for) return {std::nullopt, "waits for a higher ceiling"};
     ledger::U256 price = wish(spec);
     const auto task = views::task(view, id);
+    if (!views::may_take_part(view, id, address())) return {std::nullopt, "not admitted"};
     if (role_.honest() && task && task->state == market::TaskState::running) {
         const auto raised = node::price_of_raise(view, *task, spec.segments(), price);
         if (!raised || spec.price_ceiling < *raised) return {std::nullopt, "too much may be unpaid"};
@@ -206,7 +212,8 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
         return;
     }
     const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) { return quote(view, id, spec); };
-    const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
+    solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
+    use_own_data(seen);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
     if (unresponsive_) fall_silent(seen, out.moves);
     if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
@@ -218,6 +225,7 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (role_.stays_away) break_word(view, out.moves);
     if (role_.joins) join_groups(view, height);
     if (role_.leaves_in) leave_groups(view);
+    update_consent(view, height, seen);
     make_moves(view, seen, std::move(out.moves));
     if (out.work) {
         work<solver::SolverResult>(std::move(*out.work), [this](const solver::SolverResult& result) {

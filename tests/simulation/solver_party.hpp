@@ -43,6 +43,10 @@ struct SolverRole {
     bool opens_late = false;                      ///< Opens its states as late as it may.
     bool gives_up = false;                        ///< Wins a seat and declines it.
     bool sends_late = false;                      ///< Sends each message when it is as old as it may be.
+    // In private groups:
+    std::set<std::string> consents = {};  ///< Verifiers that have its data from it and may audit it.
+    bool switches_data = false;           ///< Trains on other data than those that it has committed to.
+    bool false_start = false;  ///< Its first state is not the one that `init` makes, nor are its shared tensors.
     // Of reservations, which it accepts as they come:
     bool stays_away = false;  ///< Neither takes nor declines the task for which its time was reserved.
     bool declines_reserved = false;
@@ -50,7 +54,8 @@ struct SolverRole {
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
-               !opens_late && !gives_up && !stays_away && !declines_reserved && holds_until == 0;
+               !opens_late && !gives_up && !stays_away && !declines_reserved && !switches_data && !false_start &&
+               holds_until == 0;
     }
     std::string describe() const;
 };
@@ -95,6 +100,11 @@ private:
     /// Sends the calls of a member; false: the move is none of a member's.
     bool make_member_move(const solver::SolverMove& move);
     void note_sent(const solver::CommitRound& move);
+    // In private groups (private_parties.cpp):
+    void load_own_data();
+    void use_own_data(solver::SolverView& seen);
+    void update_consent(const ledger::StateView& view, std::uint64_t height, const solver::SolverView& seen);
+    solver::RunnerFactory with_false_start(solver::RunnerFactory runners) const;
 
     /// State that is lost in a crash.
     struct Memory {
@@ -103,6 +113,7 @@ private:
         std::unique_ptr<StoreProvider> provider;
         std::unique_ptr<solver::ArtifactSource> attacking_provider;
         std::unique_ptr<NetworkSource> source;
+        solver::PrivateData data;
         std::unique_ptr<solver::TaskCache> task_cache;
         std::unique_ptr<solver::Benchmarker> bench;
         std::unique_ptr<solver::SolverAgent> agent;
@@ -120,6 +131,7 @@ private:
     std::map<std::uint64_t, std::uint64_t> joined_;              ///< Height of the newest call, by task.
     std::map<std::uint64_t, std::uint64_t> accepted_;            ///< The same by reservation.
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
+    std::map<solver::RunKey, std::uint64_t> consented_;          ///< Height of the newest call, by run.
     std::optional<solver::Unresponsive> unresponsive_;
     std::optional<solver::AttackingMoves> protocol_attacks_;
     std::uint64_t flood_views_ = 0;  ///< Views with runs so far.

@@ -51,6 +51,7 @@ void VerifierParty::boot() {
     memory->task_cache = std::make_unique<solver::TaskCache>(
         *memory->source, world().pool,
         timed_runners(accuser ? verifier::accusing_runners() : solver::honest_runners()));
+    memory->task_cache->set_private(memory->data);
     verifier::VerifierConfig config;
     config.secret = secret();
     config.address = address().bytes;
@@ -62,6 +63,7 @@ void VerifierParty::boot() {
     memory->agent = agent.get();
     memory->verifier = adversary(config, std::move(agent));
     memory_ = std::move(memory);
+    load_data();
 }
 
 void VerifierParty::halt() {
@@ -83,6 +85,7 @@ void VerifierParty::enroll(const ledger::StateView& view, std::uint64_t height,
 void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
     const auto info = views::verifier(view, address());
     if (!info || !info->member) enroll(view, height, info);
+    update_consents(view, height);
     const bool watches = role_.watch_bp != 0 || role_.fraud == verifier::VerifierAttack::griefer;
     node::WatchChoice choice;
     if (!role_.fraud)

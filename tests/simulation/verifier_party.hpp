@@ -14,6 +14,7 @@ struct VerifierRole {
     ledger::U256 stake;
     std::uint64_t watch_bp = 0;  ///< Basis points of the opened segments that it replays without being drawn.
     std::uint64_t speed_bp = kFast;
+    std::set<std::string> has_data_of = {};  ///< Members of private groups that gave it their data.
 
     bool honest() const { return !fraud && !colludes; }
     std::string describe() const;
@@ -32,6 +33,9 @@ private:
     void act(const ledger::StateView& view, std::uint64_t height) override;
     void enroll(const ledger::StateView& view, std::uint64_t height, const std::optional<market::VerifierInfo>& info);
     void make_move(const ledger::StateView& view, const verifier::VerifierMove& move);
+    // In private groups (private_parties.cpp):
+    void load_data();
+    void update_consents(const ledger::StateView& view, std::uint64_t height);
     std::unique_ptr<verifier::Verifier> adversary(const verifier::VerifierConfig& config,
                                                   std::unique_ptr<verifier::Verifier> honest);
 
@@ -41,6 +45,7 @@ private:
         std::unique_ptr<solver::MessageStore> messages;
         std::unique_ptr<StoreProvider> provider;
         std::unique_ptr<NetworkSource> source;
+        solver::PrivateData data;
         std::unique_ptr<solver::TaskCache> task_cache;
         verifier::VerifierAgent* agent = nullptr;  ///< Points into `verifier`.
         std::unique_ptr<verifier::Verifier> verifier;
@@ -49,6 +54,7 @@ private:
     VerifierRole role_;
     std::unique_ptr<Memory> memory_;
     std::uint64_t enrolled_height_ = 0;
+    std::map<solver::RunKey, std::uint64_t> consents_;  ///< Run → height at which its consent was answered.
 };
 
 }  // namespace retrace::sim
