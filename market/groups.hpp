@@ -4,6 +4,7 @@
 #pragma once
 
 #include "market/auction.hpp"
+#include "market/masks/mask_term.hpp"
 #include "market/params.hpp"
 #include "market/types.hpp"
 
@@ -11,7 +12,8 @@ namespace retrace::market {
 
 inline constexpr std::size_t kGroupBiddersMax = 512;  ///< Bidders of the auction of a group.
 inline constexpr std::size_t kMembersMax = 255;       ///< TaskSpec::replicas of a group task is at most this.
-inline constexpr std::size_t kPlanPhasesMax = 8;      ///< kernels::Phase.
+inline constexpr std::size_t kPlanPhases = 8;         ///< kernels::Phase up to `press`;
+inline constexpr std::size_t kPlanPhasesMax = 10;     ///< with masks `unmask` and `mask` too.
 inline constexpr std::size_t kSharedTensorsMax = 16;  ///< Their roots are recorded at each opening.
 inline constexpr std::size_t kPublicTensorsMax = 8;   ///< Tensors of a message.
 inline constexpr std::uint32_t kGroupRunsMax = 1024;  ///< Runs that a group ever has.
@@ -124,10 +126,13 @@ struct Round {
     std::vector<RoundEntry> entries;   ///< Recorded messages, by ascending run.
     std::uint32_t total = 0;           ///< Sum of their weights.
     std::vector<std::uint32_t> holds;  ///< Runs that revealed what they have, ascending.
-    Hash32 terms;                      ///< mask_terms_digest of the sum; zero without masks or if they were lost.
+    std::vector<MaskTerm> masks;       ///< In the sum of the messages; none without masks or if they were lost.
+    Hash32 terms;                      ///< Root of their table (kernels::mask_table), zero if there are none.
     bool operator==(const Round&) const = default;
-    static auto tie(auto& r) { return std::tie(r.index, r.height, r.committed, r.entries, r.total, r.holds, r.terms); }
-    static Names names() { return {"index", "height", "committed", "entries", "total", "holds", "terms"}; }
+    static auto tie(auto& r) {
+        return std::tie(r.index, r.height, r.committed, r.entries, r.total, r.holds, r.masks, r.terms);
+    }
+    static Names names() { return {"index", "height", "committed", "entries", "total", "holds", "masks", "terms"}; }
 };
 
 /// The message of a run in a round.
@@ -138,9 +143,16 @@ struct RoundMessage {
     bool recorded = false;        ///< Set when the round closes.
     std::uint32_t age = 0;        ///< As RoundEntry::age.
     bool unpaid = false;          ///< Recorded, but its run did not help to unmask the sum.
+    Hash32 mask_root;             ///< In a group with masks, root of the table of those over the message,
+    Hash32 dealers;               ///< dealers_digest of the keys that they follow from,
+    std::vector<MaskTerm> masks;  ///< and they themselves, once the state at the end of the segment is open.
     bool operator==(const RoundMessage&) const = default;
-    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age, m.unpaid); }
-    static Names names() { return {"segment", "steps", "tensors", "recorded", "age", "unpaid"}; }
+    static auto tie(auto& m) {
+        return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age, m.unpaid, m.mask_root, m.dealers, m.masks);
+    }
+    static Names names() {
+        return {"segment", "steps", "tensors", "recorded", "age", "unpaid", "maskRoot", "dealers", "masks"};
+    }
 };
 
 /// What a run states to have of a round: bit i stands for the i-th run of Group::committed. `bitmap` is empty until it
@@ -161,9 +173,12 @@ struct MemberSegment {
     std::uint64_t positions = 0;
     std::vector<Hash32> shared;  ///< Roots of the shared tensors at its end; empty until that state is opened.
     std::uint32_t age = 0;       ///< Its message was sent in round base + age.
+    std::uint32_t masks = 0;     ///< Number of masks over it.
     bool operator==(const MemberSegment&) const = default;
-    static auto tie(auto& s) { return std::tie(s.from, s.base, s.steps, s.omitted, s.positions, s.shared, s.age); }
-    static Names names() { return {"from", "base", "steps", "omitted", "positions", "shared", "age"}; }
+    static auto tie(auto& s) {
+        return std::tie(s.from, s.base, s.steps, s.omitted, s.positions, s.shared, s.age, s.masks);
+    }
+    static Names names() { return {"from", "base", "steps", "omitted", "positions", "shared", "age", "masks"}; }
 };
 
 /// What a group task knows about a run beside its Run.

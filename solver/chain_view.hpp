@@ -183,6 +183,7 @@ struct CommitRound {
     std::uint32_t base = 0, steps = 0;
     Hash32 commitment;
     std::vector<Hash32> message;  ///< Roots of the public tensors; empty without inner steps.
+    Hash32 masks;                 ///< In a group with masks, root of the table of those over the message; else zero.
 };
 /// Commits to the messages of the open round that the member has whole: bit i (of byte i / 8, least significant first)
 /// stands for MemberView::committed[i].
@@ -209,6 +210,7 @@ struct OpenMember {
     std::vector<Hash32> leaves;          ///< and their roots.
     kernels::ProgramHeader program;      ///< Of the plan's phase `inner`, which says how many tensors a state has.
     merkle::MultiProof proof;
+    std::optional<std::uint32_t> masked = {};  ///< The round of the message whose masks are to be shown with it.
 };
 struct AnswerCapability {
     std::uint64_t challenge = 0;

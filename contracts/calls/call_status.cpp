@@ -186,6 +186,9 @@ constexpr Words kWords[] = {
      "a share does not fit the dealer's commitments, or a complaint is about shares that fit"},
     {mask_wrong_proof, "mask_wrong_proof",
      "the proof of a complaint, or that the keys are the sender's own in this round, does not hold"},
+    {wrong_masks, "wrong_masks",
+     "the shown secrets and keys are not those of the round, or do not give the masks that were committed with the "
+     "message"},
     {not_private, "not_private", "the members of this group train on the task's data, not on data of their own"},
     {not_admitted, "not_admitted", "the requester of this private group has not admitted the account"},
     {wrong_accounts, "wrong_accounts",

@@ -173,6 +173,7 @@ enum class CallStatus : std::uint16_t {
     mask_same_key = 522,
     mask_wrong_share = 523,
     mask_wrong_proof = 524,
+    wrong_masks = 525,
 
     not_private = 540,
     not_admitted = 541,

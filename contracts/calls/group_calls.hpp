@@ -25,19 +25,23 @@ struct PostGroup {
 };
 /// Commits to the member's state `index`, the end of a segment that takes in the records up to `base` and has `steps`
 /// inner steps. With inner steps it sends a message in the open round, which is `base` then; `message` has the roots of
-/// the public tensors. Without, `message` is empty. The first state is committed with commitCheckpoint.
+/// the public tensors; in a group with masks `masks` has the root of the table of those over it. Without inner steps
+/// both are empty. The first state is committed with commitCheckpoint.
 struct CommitRound {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "commitRound";
     static constexpr bool kPayable = false;
-    static Names names() { return {"task", "run", "index", "base", "steps", "commitment", "message"}; }
-    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.base, c.steps, c.commitment, c.message); }
+    static Names names() { return {"task", "run", "index", "base", "steps", "commitment", "message", "masks"}; }
+    static auto tie(auto& c) {
+        return std::tie(c.task, c.run, c.index, c.base, c.steps, c.commitment, c.message, c.masks);
+    }
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     std::uint32_t base = 0, steps = 0;
     Hash32 commitment;
     std::vector<Hash32> message;
+    Hash32 masks;
 };
 /// Commits to the messages of the open round that the member has whole: market::holding_commitment.
 struct CommitHoldings {
@@ -64,17 +68,18 @@ struct RevealHoldings {
 };
 /// Opens a member's state, for whatever waits for it: openRoots, openSegment and revealSegment refuse group tasks.
 /// `leaves` is an encoded verifier::PublicLeaves, which shows the roots of the shared and public tensors in it.
+/// `masks` is an encoded market::MaskOpening at the end of a segment whose message has masks, else empty.
 struct OpenMember {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "openMember";
     static constexpr bool kPayable = false;
-    static Names names() { return {"task", "run", "index", "salt", "root", "leaves"}; }
-    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.salt, c.root, c.leaves); }
+    static Names names() { return {"task", "run", "index", "salt", "root", "leaves", "masks"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.salt, c.root, c.leaves, c.masks); }
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     Hash32 salt, root;
-    Bytes leaves;
+    Bytes leaves, masks;
 };
 /// Posts the member's one-time keys for the masks of the open round: an encoded market::MaskKeys.
 struct MaskKeys {

@@ -21,6 +21,8 @@ std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::
                                                     const kernels::Position& position) {
     const auto round = static_cast<std::uint32_t>(position.record);
     const auto record = views::round_at(view, task, round, attempt);
+    if (record && position.phase == kernels::Phase::unmask)
+        return verifier::RecordedMessage{{record->terms}, kernels::mask_facts(position.message)};
     if (!record || position.message >= record->entries.size()) return std::nullopt;
     const market::RoundEntry& entry = record->entries[position.message];
     const auto message = views::round_message(view, task, round, entry.run);
@@ -34,8 +36,14 @@ const Hash32& inner_root(const market::GroupSpec& group) {
     return group.phases.at(static_cast<std::size_t>(kernels::Phase::inner) - 1).program_root;
 }
 
+Hash32 mask_root_of(const std::vector<market::MaskTerm>& terms) {
+    std::vector<kernels::MaskRow> rows;
+    for (const market::MaskTerm& term : terms) rows.push_back({term.seed, term.added});
+    return kernels::mask_table_root(rows);
+}
+
 kernels::SegmentSpan span_of(const market::MemberSegment& segment) {
-    kernels::SegmentSpan span{segment.from, segment.base, segment.steps, {}};
+    kernels::SegmentSpan span{segment.from, segment.base, segment.steps, {}, segment.masks};
     if (segment.omitted != market::MemberSegment::kNone) span.omitted = segment.omitted;
     return span;
 }
@@ -53,13 +61,14 @@ std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std
     const auto member = views::member_segment(view, task, run, segment);
     if (!group || !member) return std::nullopt;
     const std::uint8_t attempt = views::attempt_of(view, task, run, segment);
-    std::vector<std::uint32_t> messages;
+    std::vector<std::uint32_t> messages, masks;
     for (std::uint32_t r = member->from; r < member->base; ++r) {
         const auto record = views::round_at(view, task, r, attempt);
         if (!record) return std::nullopt;
         messages.push_back(static_cast<std::uint32_t>(record->entries.size()));
+        masks.push_back(static_cast<std::uint32_t>(record->masks.size()));
     }
-    auto positions = kernels::SegmentPositions::make(span_of(*member), messages, group->steps_max);
+    auto positions = kernels::SegmentPositions::make(span_of(*member), messages, group->steps_max, masks);
     if (!positions || positions->count() != member->positions) return std::nullopt;
     return std::move(*positions);
 }
@@ -83,7 +92,12 @@ std::optional<verifier::StepFacts> facts_of_position(const StateView& view, std:
     if (!terms || !positions || place >= positions->count()) return std::nullopt;
     verifier::RecordedMessage message;
     const kernels::Position position = positions->at(place);
-    if (position.phase == kernels::Phase::add) {
+    if (position.phase == kernels::Phase::mask) {
+        const auto member = views::member_segment(view, task, run, segment);
+        const auto sent = views::round_message(view, task, member->base + member->age, run);
+        if (!sent) return std::nullopt;
+        message = {{sent->mask_root}, kernels::mask_facts(position.message)};
+    } else if (kernels::reads_message(position.phase)) {
         auto found = message_at(view, task, views::attempt_of(view, task, run, segment), position);
         if (!found) return std::nullopt;
         message = std::move(*found);

@@ -14,6 +14,8 @@ using ledger::StateView;
 kernels::PlanHeader plan_of(const market::GroupSpec& group);
 /// Root of the program of the phase `inner`, whose header says how many tensors a state has.
 const Hash32& inner_root(const market::GroupSpec& group);
+/// The root of the table of these masks, which `unmask` and `mask` read.
+Hash32 mask_root_of(const std::vector<market::MaskTerm>& terms);
 kernels::SegmentSpan span_of(const market::MemberSegment& segment);
 /// The positions of the segment from state `segment` of the run to the next one.
 std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std::uint64_t task, std::uint32_t run,

@@ -8,6 +8,7 @@
 
 #include "kernels/builder/compose.hpp"
 #include "kernels/builder/embed.hpp"
+#include "kernels/builder/masked_sum.hpp"
 #include "kernels/builder/message_form.hpp"
 #include "kernels/builder/optimizer.hpp"
 #include "merkle/base/ensure.hpp"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::size_t kJoinedMax = 64;  // inputs of one op
 constexpr float kNormKept = 0.9f;       // of the usual norm, in each round
+
+/// What is left of a change that is the same in each of n rounds when it is sent: the sum of β^i, i < n.
+double kept_of_wait(double beta, double n) { return beta < 1 ? (1 - std::pow(beta, n)) / (1 - beta) : n; }
 
 /// A trained parameter, and its place in the line of all of them.
 struct Part {
@@ -34,6 +38,7 @@ struct States {
     std::vector<Value> moments;         // those of the training program, but of gradients
     Value residual, norm_sum, found;
     Value gradient, gradient_sum;  // only of gradients
+    MaskedStates masked;           // only of messages under masks
     std::vector<Value> metrics;    // of the last inner step, if the training keeps them
 };
 
@@ -48,7 +53,8 @@ public:
         GroupPlan plan;
         plan.steps_max = spec_.inner;
         plan.shared = 2 + (sends_gradients() ? static_cast<std::uint32_t>(moment_suffixes(training_).size()) : 0);
-        for (std::uint32_t i = 0; i < form_->parts().size(); ++i) plan.public_tensors.push_back(plan.shared + i);
+        if (masked_) ++plan.shared;
+        for (std::uint32_t i = 0; i < parts_of_message().size(); ++i) plan.public_tensors.push_back(plan.shared + i);
         RETRACE_CHECK(add(plan, Phase::init, false, &Builder::write_init));
         RETRACE_CHECK(add(plan, Phase::enter, false, &Builder::write_enter));
         RETRACE_CHECK(add(plan, Phase::begin, false, &Builder::write_begin));
@@ -57,6 +63,10 @@ public:
         RETRACE_CHECK(add(plan, Phase::inner, true, &Builder::write_inner));
         RETRACE_CHECK(add(plan, Phase::restore, true, &Builder::write_restore));
         RETRACE_CHECK(add(plan, Phase::press, true, &Builder::write_press));
+        if (masked_) {
+            RETRACE_CHECK(add(plan, Phase::unmask, false, &Builder::write_unmask));
+            RETRACE_CHECK(add(plan, Phase::mask, true, &Builder::write_mask));
+        }
         RETRACE_CHECK(check(plan));
         return plan;
     }
@@ -91,12 +101,25 @@ private:
             parts_.push_back({record.name, record.dims, elements, parameters_});
             parameters_ += elements;
         }
+        if (spec_.update == UpdateKind::masked) {
+            shape_ = masked_rows(parameters_, spec_.kept);
+            masked_.emplace(shape_, spec_.mask_bits);
+            return check_start();
+        }
         const bool sparse = spec_.update != UpdateKind::dense;
         shape_ = sparse ? sparse_rows(parameters_, spec_.kept) : dense_rows(parameters_);
         form_ = sparse ? sparse_form(shape_, spec_.kept, spec_.bits) : dense_form(shape_);
+        return check_start();
+    }
+    Status<> check_start() const {
         if (programs_.init.ops.empty())
             return error("rounds: a training in rounds begins with a seed, not with weights");
         return Unit{};
+    }
+
+    std::vector<MessagePart> parts_of_message() const {
+        if (masked_) return {{"rounds.masked", DType::i32, {shape_.rows / 32, 32}}};
+        return form_->parts();
     }
 
     States declare(Graph& g) const {
@@ -106,7 +129,10 @@ private:
         if (sends_gradients())
             for (const std::string& suffix : moment_suffixes(training_))
                 s.shared_moments.push_back(g.state(kAnchorName + suffix, DType::f32, dims()));
-        for (const MessagePart& part : form_->parts()) s.message.push_back(g.state(part.name, part.dtype, part.dims));
+        if (masked_) s.masked = masked_->declare_shared(g);
+        for (const MessagePart& part : parts_of_message())
+            s.message.push_back(g.state(part.name, part.dtype, part.dims));
+        if (masked_) s.masked.message = s.message[0];
         for (const Part& part : parts_) s.parameters.push_back(g.state(part.name, DType::f32, part.dims));
         for (std::size_t t = parts_.size(); t < programs_.train.states && !sends_gradients(); ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
@@ -119,6 +145,7 @@ private:
             s.gradient = g.state("rounds.gradient", DType::f32, dims());
             s.gradient_sum = g.state("rounds.gradient_sum", DType::f32, dims());
         }
+        if (masked_) masked_->declare_own(g, s.masked);
         for (std::uint32_t t = 0; t < programs_.train.states; ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
             if (is_metric_tensor(record.name)) s.metrics.push_back(g.state(record.name, record.dtype, record.dims));
@@ -196,6 +223,8 @@ private:
         for (const Value state : s.message) clear(g, state);
         for (const Value state : {s.residual, s.norm_sum, s.found}) clear(g, state);
         for (const Value state : s.metrics) clear(g, state);
+        if (masked_)
+            for (const Value state : {s.masked.sum, s.masked.sent, s.masked.sent_turn}) clear(g, state);
         if (!sends_gradients()) return;
         for (const Value state : {s.gradient, s.gradient_sum}) clear(g, state);
     }
@@ -204,9 +233,11 @@ private:
     /// parameter by about the learning rate, and the kept differences are the greatest.
     float first_norm() const {
         if (sends_gradients()) return training_.clip_norm > 0.0f ? training_.clip_norm : 1.0f;
-        return training_.learning_rate * static_cast<float>(spec_.inner) *
-               std::sqrt(
-                   static_cast<float>(shape_.rows * (spec_.update == UpdateKind::dense ? shape_.width : spec_.kept)));
+        const std::uint64_t of_row = masked_ ? 1 : spec_.update == UpdateKind::dense ? shape_.width : spec_.kept;
+        // Under masks a change waits for its turn, as many rounds as a row is wide.
+        const auto waited = masked_ ? static_cast<float>(kept_of_wait(spec_.residual_decay, shape_.width)) : 1.0f;
+        return waited * training_.learning_rate * static_cast<float>(spec_.inner) *
+               std::sqrt(static_cast<float>(shape_.rows * of_row));
     }
 
     void write_init(Graph& g, const States& s) const {
@@ -214,6 +245,7 @@ private:
         for (std::size_t i = 0; i < s.parameters.size(); ++i) g.set_next(s.parameters[i], first[i]);
         for (std::size_t i = 0; i < s.moments.size(); ++i) g.set_next(s.moments[i], first[parts_.size() + i]);
         for (const Value state : s.shared_moments) clear(g, state);
+        if (masked_) clear(g, s.masked.turn);
         g.set_next(s.anchor, as_output(g, in_rows(g, line_of(g, first))));
         g.set_next(s.norm, fill(g, first_norm(), {}));
         clear_own(g, s);
@@ -229,6 +261,7 @@ private:
         const std::vector<std::string> suffixes = moment_suffixes(training_);
         for (std::size_t i = 0; i < s.shared_moments.size(); ++i)
             g.set_next(s.shared_moments[i], as_output(g, g.dataset("anchor" + suffixes[i], DType::f32, dims())));
+        if (masked_) g.set_next(s.masked.turn, as_output(g, g.dataset("turn", DType::i32, {})));
         set_parameters(g, s, anchor);
         for (const Value state : s.moments) clear(g, state);
         clear_own(g, s);
@@ -238,12 +271,18 @@ private:
         clear(g, s.norm_sum);
         clear(g, s.found);
         if (sends_gradients()) clear(g, s.gradient_sum);
+        if (masked_) clear(g, s.masked.sum);
     }
 
     void write_add(Graph& g, const States& s) const {
         std::vector<Value> message;
-        for (const MessagePart& part : form_->parts()) message.push_back(g.dataset(part.name, part.dtype, part.dims));
+        for (const MessagePart& part : parts_of_message())
+            message.push_back(g.dataset(part.name, part.dtype, part.dims));
         const Value facts = g.dataset("facts", DType::i32, kFactDims);
+        if (masked_) {  // Messages under masks count alike.
+            masked_->gain(g, s.masked, message[0]);
+            return g.set_next(s.found, add_value(g, s.found, g.scalar(1.0f)));
+        }
         const auto fact = [&](std::uint64_t i) {
             return convert(g, reshape(g, slice(g, facts, {0, i}, {1, 1}), {}), DType::f32);
         };
@@ -268,7 +307,31 @@ private:
     float outer_rate() const { return spec_.outer_rate.value_or(default_outer_rate(spec_, parameters_)); }
     static Value add_value(Graph& g, Value a, Value b) { return g.op(OpCode::add, {a, b}); }
 
+    void write_unmask(Graph& g, const States& s) const { masked_->unmask(g, s.masked); }
+    void write_mask(Graph& g, const States& s) const { masked_->mask(g, s.masked); }
+
+    /// As `add` does with one message, of the mean of all.
+    void write_end_masked(Graph& g, const States& s) const {
+        const Value zero = g.scalar(0.0f), one = g.scalar(1.0f);
+        const Value mean = masked_->mean(g, s.masked, s.norm, s.found);
+        const Value size = g.op(OpCode::sqrt, {sum_all(g, mul(g, mean, mean))});
+        const Value finite = g.op(OpCode::less, {size, g.scalar(std::numeric_limits<float>::infinity())});
+        const Value limit = mul(g, g.scalar(spec_.clip), s.norm);
+        const Value shrunk = div(g, limit, size);
+        const Value factor = select(g, g.op(OpCode::greater, {size, limit}), shrunk, one);
+        const Value counts = select(g, finite, mean, zero);
+        const Value moves = mul(g, counts, neg(g, mul(g, g.scalar(outer_rate()), factor)));
+        const Value anchor = masked_->added(g, s.anchor, s.masked.turn, moves);
+        const Value kept = mul(g, g.scalar(kNormKept), s.norm);
+        const Value next = fma(g, g.scalar(1.0f - kNormKept), g.op(OpCode::min, {size, limit}), kept);
+        g.set_next(s.anchor, anchor);
+        g.set_next(s.norm, select(g, finite, next, s.norm));
+        set_parameters(g, s, anchor);
+        masked_->end_turn(g, s.masked);
+    }
+
     void write_end(Graph& g, const States& s) const {
+        if (masked_) return write_end_masked(g, s);
         const Value kept = mul(g, g.scalar(kNormKept), s.norm);
         const Value next = fma(g, g.scalar(1.0f - kNormKept), s.norm_sum, kept);
         const Value any = g.op(OpCode::greater, {s.found, g.scalar(0.0f)});
@@ -301,12 +364,14 @@ private:
     }
 
     void write_restore(Graph& g, const States& s) const {
+        if (masked_) return g.set_next(s.residual, masked_->added(g, s.residual, s.masked.sent_turn, s.masked.sent));
         g.set_next(s.residual, form_->added(g, s.residual, s.message));
     }
 
     void write_press(Graph& g, const States& s) const {
         const Value fresh = changes(g, s);
         const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, fresh);
+        if (masked_) return g.set_next(s.residual, masked_->press(g, s.masked, all, s.norm));
         const std::vector<Value> message = form_->message_of(g, all);
         for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
         g.set_next(s.residual, form_->taken(g, all, message));
@@ -327,19 +392,21 @@ private:
     std::vector<Part> parts_;
     std::uint64_t parameters_ = 0;
     ModelRows shape_;
-    std::unique_ptr<MessageForm> form_;
+    std::unique_ptr<MessageForm> form_;  // Null for messages under masks.
+    std::optional<MaskedSum> masked_;
 };
 
 }  // namespace
 
 float default_outer_rate(const RoundsSpec& spec, std::uint64_t parameters) {
-    if (spec.update == UpdateKind::dense) return 1.0f;
+    // Under masks too: all values that wait are sent in their turn, and residuals keep most of them.
+    if (spec.update == UpdateKind::dense || spec.update == UpdateKind::masked) return 1.0f;
     // A change is sent every n-th round. Of one that is the same in each of them, residuals keep the sum of β^i, i < n,
     // in place of n. The other factor was measured with n = 64; with n = 1 it has to be 1, as for dense updates.
     const ModelRows shape = sparse_rows(parameters, spec.kept);
     const double n = static_cast<double>(parameters) / static_cast<double>(shape.rows * spec.kept);
     const double beta = spec.residual_decay;
-    const double kept = beta < 1 ? (1 - std::pow(beta, n)) / (1 - beta) : n;
+    const double kept = kept_of_wait(beta, n);
     return static_cast<float>(std::min({6.0, 0.75 * spec.members, (1.8 - 0.8 / n) * n / kept}));
 }
 
@@ -347,9 +414,11 @@ Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingS
                                const Program* gradient) {
     const auto positive = [](float x) { return std::isfinite(x) && x > 0.0f; };
     if (spec.inner == 0 || spec.inner > kInnerStepsMax) return error("rounds: inner steps are not 1 to 65536");
-    if (spec.kept == 0 || spec.kept > 64 || !std::has_single_bit(spec.kept))
-        return error("rounds: kept values are no power of two up to 64");
+    const std::uint32_t most = spec.update == UpdateKind::masked ? 512 : 64;
+    if (spec.kept == 0 || spec.kept > most || !std::has_single_bit(spec.kept))
+        return error("rounds: kept values are no power of two up to " + std::to_string(most));
     if (spec.bits != 1 && spec.bits != 2) return error("rounds: bits are 1 or 2");
+    if (spec.mask_bits < 2 || spec.mask_bits > 27) return error("rounds: values under masks have 2 to 27 bits");
     if (!positive(spec.clip) || !positive(spec.outer_rate.value_or(1.0f)))
         return error("rounds: clip and outer rate are over 0");
     if (!(spec.residual_decay >= 0.0f && spec.residual_decay <= 1.0f))

@@ -19,6 +19,8 @@ enum class Phase : std::uint8_t {
     inner = 6,    ///< One training step on the member's data.
     restore = 7,  ///< Takes back the member's own message, which no round has.
     press = 8,    ///< Makes the member's message of its local changes.
+    unmask = 9,   ///< After the messages of a round under masks: takes a mask out of their sum (MaskTable, FactTensor).
+    mask = 10,    ///< After `press`: puts a mask over the message (MaskTable, FactTensor).
 };
 
 struct PhaseProgram {
@@ -38,10 +40,15 @@ struct GroupPlan {
     /// Null if the plan has no such phase.
     const Program* find(Phase phase) const noexcept;
     const PhaseProgram& at(Phase phase) const;  ///< Asserts that it is there.
+    /// Whether messages are sent under masks: the plan has `unmask` and `mask`.
+    bool has_masks() const noexcept { return find(Phase::mask) != nullptr; }
 };
 
 /// The facts about a message that `add` reads: i32 [1, 4], weight, sum of the record's weights, age, steps.
 inline const Dims kFactDims{1, 4};
+
+/// Whether all members compute the same in the phase, from records alone.
+constexpr bool is_common(Phase phase) { return phase < Phase::inner || phase == Phase::unmask; }
 
 /// Inner steps of a round are at most this.
 inline constexpr std::uint32_t kInnerStepsMax = 1u << 16;

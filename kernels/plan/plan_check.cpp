@@ -5,13 +5,15 @@
 #include <string_view>
 
 #include "kernels/plan/group_plan.hpp"
+#include "kernels/plan/mask_table.hpp"
 
 namespace retrace::kernels {
 namespace {
 
 using Tensors = std::vector<bool>;  // by number
 
-constexpr std::string_view kNames[] = {"", "init", "enter", "begin", "add", "end", "inner", "restore", "press"};
+constexpr std::string_view kNames[] = {"",      "init",    "enter", "begin",  "add", "end",
+                                       "inner", "restore", "press", "unmask", "mask"};
 
 std::string name_of(Phase phase) { return "plan: " + std::string(kNames[static_cast<std::size_t>(phase)]); }
 
@@ -53,8 +55,10 @@ Status<> check_order(const GroupPlan& plan) {
     for (const Phase phase :
          {Phase::enter, Phase::begin, Phase::add, Phase::end, Phase::inner, Phase::restore, Phase::press})
         if (plan.find(phase) == nullptr) return error(name_of(phase) + " is missing");
+    if ((plan.find(Phase::unmask) != nullptr) != (plan.find(Phase::mask) != nullptr))
+        return error("plan: unmask and mask belong together");
     for (const PhaseProgram& phase : plan.phases)
-        if (phase.member_seed && phase.phase < Phase::inner)
+        if (phase.member_seed && is_common(phase.phase))
             return error(name_of(phase.phase) + " may not follow the member's seed");
     return Unit{};
 }
@@ -98,12 +102,16 @@ Status<> check_inputs(const GroupPlan& plan) {
     const Program& first = plan.phases.front().program;
     std::vector<TensorRecord> shared(first.tensors.begin(), first.tensors.begin() + plan.shared), message;
     for (const std::uint32_t t : plan.public_tensors) message.push_back(first.tensors[t]);
-    message.push_back({TensorKind::data, DType::i32, kFactDims, kNoWriter, ""});
+    const TensorRecord facts{TensorKind::data, DType::i32, kFactDims, kNoWriter, ""};
+    const std::vector<TensorRecord> masks{{TensorKind::data, DType::i32, kMaskTableDims, kNoWriter, ""}, facts};
+    message.push_back(facts);
     for (const PhaseProgram& phase : plan.phases) {
         if (phase.phase == Phase::inner) continue;  // It reads the task's data.
         const bool takes_message = phase.phase == Phase::add;
+        const bool takes_mask = phase.phase == Phase::unmask || phase.phase == Phase::mask;
         RETRACE_CHECK(check_datasets(phase, phase.phase == Phase::enter ? shared
                                             : takes_message             ? message
+                                            : takes_mask                ? masks
                                                                         : std::vector<TensorRecord>{}));
         if (phase.phase > Phase::enter) continue;
         for (std::uint32_t t = 0; t < first.states; ++t)
@@ -112,6 +120,12 @@ Status<> check_inputs(const GroupPlan& plan) {
         if (reads_state(phase.program)) return error(name_of(phase.phase) + " reads a state tensor");
     }
     return Unit{};
+}
+
+/// `end` may clear a message under masks, so that the last state has nothing that follows from them.
+bool may_write_message(const GroupPlan& plan, Phase phase) {
+    return phase <= Phase::enter || phase == Phase::press || phase == Phase::mask ||
+           (phase == Phase::end && plan.has_masks());
 }
 
 /// Shared tensors follow from the rounds alone: from themselves, the messages, and what `begin` makes of them.
@@ -123,21 +137,21 @@ Status<> check_shared(const GroupPlan& plan) {
     if (const auto t = first_dependent(begin, all, common, false))
         return error(name_of(Phase::begin) + ": " + tensor_text(begin, *t) + " follows from tensors of one member");
     for (std::uint32_t t = 0; t < begin.states; ++t) common[t] = common[t] || writes(begin, t);
-    for (const Phase phase : {Phase::add, Phase::end}) {
+    for (const Phase phase : {Phase::add, Phase::unmask, Phase::end}) {
+        if (plan.find(phase) == nullptr) continue;
         const Program& program = *plan.find(phase);
         if (const auto t = first_dependent(program, all, common, true))
             return error(name_of(phase) + ": " + tensor_text(program, *t) + " follows from tensors of one member");
-        for (std::uint32_t t = 0; phase == Phase::add && t < program.states; ++t)
+        for (std::uint32_t t = 0; phase != Phase::end && t < program.states; ++t)
             if (writes(program, t) && !common[t])
                 return error(name_of(phase) + " writes " + tensor_text(program, t) + ", which begin does not");
     }
     for (const PhaseProgram& phase : plan.phases) {
         for (std::uint32_t t = 0; t < begin.states; ++t) {
             if (!writes(phase.program, t)) continue;
-            if (phase.phase >= Phase::inner && common[t])
+            if (!is_common(phase.phase) && common[t])
                 return error(name_of(phase.phase) + " writes " + tensor_text(begin, t) + ", which all members share");
-            if (phase.phase > Phase::enter && phase.phase != Phase::press &&
-                std::ranges::binary_search(plan.public_tensors, t))
+            if (!may_write_message(plan, phase.phase) && std::ranges::binary_search(plan.public_tensors, t))
                 return error(name_of(phase.phase) + " writes public " + tensor_text(begin, t));
         }
     }

@@ -76,8 +76,8 @@ std::vector<std::vector<Metric>> PlanExecutor::run(State& state, const SegmentPo
         Inputs in;
         in.seed = impl_->plan.at(position.phase).member_seed ? inputs.member_seed : inputs.task_seed;
         Tensor facts;
-        if (position.phase == Phase::add) {
-            const Message message = messages(position.record, position.message);
+        if (reads_message(position.phase)) {
+            const Message message = messages(position);
             facts = fact_tensor(message.facts);
             in.datasets = message.tensors;
             in.datasets.push_back(&facts);

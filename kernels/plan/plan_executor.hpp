@@ -21,16 +21,23 @@ struct MessageFacts {
 constexpr std::uint32_t message_weight(std::uint32_t steps, std::uint32_t age, std::uint32_t max_age) {
     return steps * (max_age + 1 - age);
 }
+/// Facts of the position that puts on or takes off the mask of a row.
+constexpr MessageFacts mask_facts(std::uint32_t row) { return {row, 0, 0, 0}; }
 inline constexpr std::uint32_t kWeightsMax = 1u << 24;  ///< The weights of a record sum up to less, as fp32 are exact.
 Tensor fact_tensor(const MessageFacts& facts);
 
-/// A message of a record: the public tensors of its member, in the plan's order.
+/// What a position reads: of a message (`add`) the public tensors of its member, in the plan's order; for `unmask` and
+/// `mask` the table of masks.
 struct Message {
     MessageFacts facts;
     std::vector<const Tensor*> tensors;
 };
-/// Returns message `number` of a record; the tensors outlive the position that is run.
-using MessageSource = std::function<Message(std::uint64_t record, std::uint32_t number)>;
+/// Whether the phase reads a Message.
+constexpr bool reads_message(Phase phase) {
+    return phase == Phase::add || phase == Phase::unmask || phase == Phase::mask;
+}
+/// Returns what such a position reads; the tensors outlive the position that is run.
+using MessageSource = std::function<Message(const Position&)>;
 
 /// Seeds and data of a member.
 struct MemberInputs {

@@ -3,29 +3,37 @@
 
 #include <algorithm>
 
+#include "kernels/plan/mask_table.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::kernels {
 
 Result<SegmentPositions> SegmentPositions::make(const SegmentSpan& span, std::span<const std::uint32_t> messages,
-                                                std::uint32_t steps_max) {
+                                                std::uint32_t steps_max, std::span<const std::uint32_t> masks) {
     if (span.base < span.from || span.base - span.from != messages.size())
         return error("segment: its base does not follow its records");
     if (span.base >= std::uint64_t{1} << (64 - kPlaceBits)) return error("segment: its base is over 2^44");
     if (span.steps > steps_max) return error("segment: more inner steps than the plan allows");
     if (span.omitted && (*span.omitted < span.from || *span.omitted >= span.base))
         return error("segment: the record without its message is outside it");
+    if (!masks.empty() && masks.size() != messages.size()) return error("segment: its records lack numbers of masks");
+    if (span.masks > kMaskRowsMax || (span.masks != 0 && span.steps == 0))
+        return error("segment: too many masks, or masks of no message");
     SegmentPositions out;
     out.span_ = span;
     out.steps_max_ = steps_max;
     for (std::size_t i = 0; i < messages.size(); ++i) {
-        // begin, the messages, end; nothing for an empty record.
-        if (messages[i] != 0) out.count_ += 2 + std::uint64_t{messages[i]};
+        const std::uint32_t of_sum = masks.empty() ? 0 : masks[i];
+        if (of_sum > kMaskRowsMax || (of_sum != 0 && messages[i] == 0))
+            return error("segment: too many masks, or masks of no message");
+        // begin, the messages, the masks of their sum, end; nothing for an empty record.
+        if (messages[i] != 0) out.count_ += 2 + std::uint64_t{messages[i]} + of_sum;
+        out.messages_.push_back(messages[i]);
         if (span.omitted == span.from + i) ++out.count_;
         out.ends_.push_back(out.count_);
         if (out.count_ > kPositionsMax) break;
     }
-    if (span.steps != 0) out.count_ += std::uint64_t{span.steps} + 1;
+    if (span.steps != 0) out.count_ += std::uint64_t{span.steps} + 1 + span.masks;
     if (out.count_ > kPositionsMax) return error("segment: more than 2^20 - 1 positions");
     return out;
 }
@@ -35,10 +43,12 @@ Position SegmentPositions::at(std::uint64_t place) const {
     const std::uint64_t recorded = ends_.empty() ? 0 : ends_.back();
     if (place >= recorded) {
         const std::uint64_t step = place - recorded;
+        // A key stream is that of step 0, whoever makes it.
+        if (step > span_.steps) return {Phase::mask, 0, static_cast<std::uint32_t>(step - span_.steps - 1), 0};
         return {step < span_.steps ? Phase::inner : Phase::press, 0, 0, span_.base * steps_max_ + step};
     }
     const auto found = std::ranges::upper_bound(ends_, place);
-    const auto index = static_cast<std::uint64_t>(found - ends_.begin());
+    const auto index = static_cast<std::size_t>(found - ends_.begin());
     const std::uint64_t first = index == 0 ? 0 : ends_[index - 1], in_record = place - first;
     Position out;
     out.record = span_.from + index;
@@ -52,9 +62,13 @@ Position SegmentPositions::at(std::uint64_t place) const {
         out.phase = Phase::begin;
     } else if (in_record + 1 == of_record) {
         out.phase = Phase::end;
-    } else {
+    } else if (in_record <= messages_[index]) {
         out.phase = Phase::add;
         out.message = static_cast<std::uint32_t>(in_record - 1);
+    } else {
+        out.phase = Phase::unmask;
+        out.message = static_cast<std::uint32_t>(in_record - 1 - messages_[index]);
+        out.op_step = 0;
     }
     return out;
 }

@@ -17,14 +17,15 @@ struct SegmentSpan {
     std::uint32_t steps = 0;  ///< Inner steps, at most the plan's steps_max; 0: it only catches up.
     /// The record, from `from` to base - 1, in which the member's last message should be and is not.
     std::optional<std::uint64_t> omitted;
+    std::uint32_t masks = 0;  ///< Masks of its message, at most kMaskRowsMax; 0: it is sent as it is.
     bool operator==(const SegmentSpan&) const = default;
 };
 
 /// What happens at one position.
 struct Position {
     Phase phase{};
-    std::uint64_t record = 0;   ///< begin, add, end, restore: the record.
-    std::uint32_t message = 0;  ///< add: the number of the message in it.
+    std::uint64_t record = 0;   ///< begin, add, unmask, end, restore: the record.
+    std::uint32_t message = 0;  ///< add: the number of the message in it; unmask, mask: the row of the masks.
     std::uint64_t op_step = 0;  ///< The step that the ops see: schedules, the order of samples, random streams.
     bool operator==(const Position&) const = default;
 };
@@ -38,10 +39,11 @@ constexpr std::uint64_t header_step(std::uint64_t base, std::uint64_t place) { r
 
 class SegmentPositions {
 public:
-    /// `messages`: the number of messages of each record from span.from to span.base - 1. Errors: a base before the
-    /// start, too many steps or positions, a record outside the segment.
+    /// `messages`: the number of messages of each record from span.from to span.base - 1. `masks`: how many are in the sum
+    /// of each of these records; empty: none are. Errors: a base before the start, too many steps, masks or positions, a
+    /// record outside the segment, masks of no message.
     static Result<SegmentPositions> make(const SegmentSpan& span, std::span<const std::uint32_t> messages,
-                                         std::uint32_t steps_max);
+                                         std::uint32_t steps_max, std::span<const std::uint32_t> masks = {});
 
     std::uint64_t count() const noexcept { return count_; }
     const SegmentSpan& span() const noexcept { return span_; }
@@ -52,7 +54,8 @@ private:
     SegmentPositions() = default;
     SegmentSpan span_;
     std::uint32_t steps_max_ = 0;
-    std::vector<std::uint64_t> ends_;  ///< Positions up to the end of each record's.
+    std::vector<std::uint64_t> ends_;      ///< Positions up to the end of each record's.
+    std::vector<std::uint32_t> messages_;  ///< Of each record.
     std::uint64_t count_ = 0;
 };
 

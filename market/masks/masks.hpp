@@ -7,6 +7,7 @@
 #include <map>
 #include <string_view>
 
+#include "market/masks/mask_term.hpp"
 #include "market/masks/shares.hpp"
 #include "merkle/base/codec.hpp"
 #include "merkle/base/result.hpp"
@@ -127,8 +128,6 @@ ShareComplaint complain(const MaskRound& round, const CohortKeys& cohort, std::u
 Status<MaskError> check_complaint(const MaskRound& round, const CohortKeys& cohort, std::uint32_t dealer,
                                   const MaskShares& shares, std::uint32_t receiver, const ShareComplaint& complaint);
 
-/// A key of ChaCha20.
-using MaskSeed = Hash32;
 /// Of the member's own mask.
 MaskSeed self_seed(const MaskRound& round, std::uint32_t run, const Scalar& self);
 /// Of the mask of two members, whose secret and public point `mask` agree on `agreed`. The lower run adds it, the other

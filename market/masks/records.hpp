@@ -32,7 +32,7 @@ struct RoundMasks {
     std::vector<std::uint32_t> dealt;     ///< and shares, without those that a complaint put out.
     std::vector<std::uint32_t> recorded;  ///< Ascending; once the record is fixed.
     std::vector<std::uint32_t> revealed;  ///< Runs that revealed shares.
-    Hash32 terms;                         ///< mask_terms_digest, once the masks of the sum are known.
+    std::vector<MaskTerm> terms;          ///< Once the masks of the sum are known.
     bool operator==(const RoundMasks&) const = default;
     static auto tie(auto& m) {
         return std::tie(m.step, m.deadline, m.keys_end, m.cohort, m.dealt, m.recorded, m.revealed, m.terms);
@@ -47,8 +47,5 @@ struct MemberMasks {
     static auto tie(auto& m) { return std::tie(m.keys, m.shares, m.revealed); }
     static Names names() { return {"keys", "shares", "revealed"}; }
 };
-
-/// SHA-256 of the terms: for each its seed and, as a byte, whether the messages added it.
-Hash32 mask_terms_digest(const std::vector<MaskTerm>& terms);
 
 }  // namespace retrace::market

@@ -39,12 +39,6 @@ std::size_t complaints_in(View bytes);
 /// wrong_proof: one is not what was dealt. Takes a product of a point and a scalar for each commitment and dealer.
 Status<MaskError> check_revealed(const MaskedRound& masked, std::uint32_t run, const RevealedShares& revealed);
 
-/// A mask in the sum of the recorded messages.
-struct MaskTerm {
-    MaskSeed seed;
-    bool added = false;  ///< The messages added it, else they subtracted it.
-    bool operator==(const MaskTerm&) const = default;
-};
 /// The terms of recorded members by run, first those of their own masks, then those of pairs with one member that is not
 /// recorded. Shares that do not fit are left out. too_few: of a secret there are fewer than the threshold; the round is
 /// void.

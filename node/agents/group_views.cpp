@@ -61,12 +61,18 @@ std::optional<std::uint64_t> omitted_round(const std::optional<std::uint32_t>& l
     return std::nullopt;
 }
 
+/// 21.11.4: whether the run may send a message as far as masks go.
+bool takes_message(const ledger::StateView& view, const market::Group& group, std::uint32_t run) {
+    const auto masks = views::round_masks(view, group.task, group.round);
+    return !masks || (masks->step == market::MaskStep::messages && contains(masks->dealt, run));
+}
+
 void set_moves(const market::Group& group, const market::Member& member, const market::Run& run,
-               const market::GroupSpec& terms, solver::MemberView& out) {
+               const market::GroupSpec& terms, bool has_mask, solver::MemberView& out) {
     const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
     const bool sent = contains(group.committed, run.index);
     const bool is_open = group.phase != GroupPhase::starting && group.phase != GroupPhase::over;
-    out.may_commit = may_compute && group.phase == GroupPhase::training && !sent;
+    out.may_commit = may_compute && group.phase == GroupPhase::training && !sent && has_mask;
     out.may_go_on = may_compute && is_open && !sent && terms.max_age != 0;
     out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < terms.rounds;
     out.may_commit_data =
@@ -91,7 +97,7 @@ void set_start(const ledger::StateView& view, const market::Run& run, solver::Me
 
 solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group) {
     return {group.rounds,      group.steps_max,    group.shared,  group.public_tensors, spec.replicas,
-            group.keep_rounds, group.catch_up_max, group.max_age, group.private_sets};
+            group.keep_rounds, group.catch_up_max, group.max_age, group.mask_bits,      group.private_sets};
 }
 
 void set_member_data(const ledger::StateView& view, std::uint32_t run, solver::TaskTerms& terms) {
@@ -114,6 +120,15 @@ std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, s
     if (from != index) out.start_state = from;
     if (!add_records(view, task, segment->from, segment->base, immutable, out.records)) return std::nullopt;
     undo(views::rollbacks(view, task).noted, market::attempt_of(attempts, index), out.records);
+    if (segment->masks == 0) return out;
+    const auto message = views::round_message(view, task, segment->base + segment->age, run);
+    if (message) out.masks = mask_rows(message->masks);
+    return out;
+}
+
+std::vector<kernels::MaskRow> mask_rows(const std::vector<market::MaskTerm>& terms) {
+    std::vector<kernels::MaskRow> out;
+    for (const market::MaskTerm& term : terms) out.push_back({term.seed, term.added});
     return out;
 }
 
@@ -151,7 +166,7 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
     out.omitted = omitted_round(
         out.start ? views::start_of_member(view, run.task, run.index).last_message : last_message, out, run.index);
     for (const std::uint32_t author : group->committed) out.committed.push_back(sent_message(view, *group, author));
-    set_moves(*group, *member, run, *terms, out);
+    set_moves(*group, *member, run, *terms, takes_message(view, *group, run.index), out);
     return out;
 }
 
@@ -234,7 +249,7 @@ std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Ad
         const auto task = terms ? views::task(view, id) : std::nullopt;
         const auto group = terms ? views::group(view, id) : std::nullopt;
         if (!task || !spec || !group || task->state != market::TaskState::running) continue;
-        if (group->phase == GroupPhase::over || terms->mask_bits != 0) continue;  // No member makes masks yet.
+        if (group->phase == GroupPhase::over) continue;
         if (task->active.size() >= spec->replicas || group->round + 1 >= terms->rounds) continue;
         if (takes_part(view, *task, self)) continue;
         const auto anchor = newest_anchor(view, *task, *group, *terms);

@@ -9,6 +9,9 @@ namespace retrace::node {
 /// The terms of a group as the agents have them.
 solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group);
 
+/// Masks as the agents have them.
+std::vector<kernels::MaskRow> mask_rows(const std::vector<market::MaskTerm>& terms);
+
 /// The segment from state `index` of a run to the next, with the records that it takes in; nullopt: the task is not a
 /// group's, or records are missing.
 std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,

@@ -108,6 +108,7 @@ std::optional<solver::RecordView> Immutable::record(const ledger::StateView& vie
             out.entries.push_back({entry.run, entry.steps, std::move(message->tensors), entry.weight, entry.age});
     }
     if (out.entries.size() != record->entries.size()) return std::nullopt;
+    out.masks = mask_rows(record->masks);
     return records_.emplace(key, std::move(out)).first->second;
 }
 

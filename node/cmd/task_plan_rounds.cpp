@@ -16,6 +16,7 @@
 #include "node/tasks/group_task.hpp"
 #include "node/tasks/model_files.hpp"
 #include "solver/artifacts/packed_tensor.hpp"
+#include "solver/rounds/group_view.hpp"
 #include "solver/worker/tensors.hpp"
 
 namespace retrace::node::cli {
@@ -43,7 +44,12 @@ Result<Measured> measure_rounds(const TaskFile& task, const kernels::GroupPlan& 
     kernels::PlanExecutor executor(plan, pool);
     kernels::State state = executor.init(task.seed);
     std::vector<kernels::Tensor> message;
-    const kernels::MessageSource source = [&](std::uint64_t, std::uint32_t) {
+    // Its own message has one mask.
+    const std::vector<kernels::MaskRow> rows(plan.has_masks() ? 1 : 0);
+    const auto masks = static_cast<std::uint32_t>(rows.size());
+    kernels::Tensor table;
+    const kernels::MessageSource source = [&](const kernels::Position& at) {
+        if (at.phase != Phase::add) return solver::mask_message(rows, at, table);
         kernels::Message out{{1, 1, 0, 1}, {}};
         for (const kernels::Tensor& tensor : message) out.tensors.push_back(&tensor);
         return out;
@@ -54,8 +60,9 @@ Result<Measured> measure_rounds(const TaskFile& task, const kernels::GroupPlan& 
     // The first round has no record to take in and warms up: it is not counted.
     for (std::uint64_t base = 0; base < 2 || Clock::now() - begun < kMeasureRounds; ++base) {
         const std::vector<std::uint32_t> records(base == 0 ? 0 : 1, 1);
-        const kernels::SegmentSpan span{base == 0 ? 0 : base - 1, base, 1, {}};
-        RETRACE_TRY(segment, kernels::SegmentPositions::make(span, records, plan.steps_max));
+        const std::vector<std::uint32_t> of_sum(records.size(), masks);
+        const kernels::SegmentSpan span{base == 0 ? 0 : base - 1, base, 1, {}, masks};
+        RETRACE_TRY(segment, kernels::SegmentPositions::make(span, records, plan.steps_max, of_sum));
         for (std::uint64_t place = 0; place < segment.count(); ++place) {
             const Clock::time_point start = Clock::now();
             executor.run(state, segment, place, place + 1, inputs, source);
@@ -95,9 +102,11 @@ struct RoundTimes {
 
 RoundTimes times_of(const GroupTerms& terms, const RoundsPlan& plan, double link_mbit) {
     const double message = static_cast<double>(plan.measured->message_bytes) * 8 / (link_mbit * 1e6);
-    return {plan.seconds(Phase::inner, terms.inner), plan.seconds(Phase::press),
-            plan.seconds(Phase::begin) + plan.seconds(Phase::add, terms.members) + plan.seconds(Phase::end), message,
-            message * (terms.members - 1)};
+    return {plan.seconds(Phase::inner, terms.inner),
+            plan.seconds(Phase::press) + plan.seconds(Phase::mask, terms.members),
+            plan.seconds(Phase::begin) + plan.seconds(Phase::add, terms.members) +
+                plan.seconds(Phase::unmask, terms.members) + plan.seconds(Phase::end),
+            message, message * (terms.members - 1)};
 }
 
 Result<RoundsPlan> make_rounds_plan(const TaskFile& task, const kernels::GroupPlan& plan) {

@@ -33,6 +33,8 @@ Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
                      std::to_string(task) + ": the requester has to post it again");
     };
     if (plan.steps_max() != terms.steps_max) return differs("inner steps", plan.steps_max(), terms.steps_max);
+    if (plan.has(kernels::Phase::mask) != (terms.mask_bits != 0))
+        return error("the plan and the task do not both have masks: the requester has to post it again");
     if (plan.shared() != terms.shared) return differs("shared tensors", plan.shared(), terms.shared);
     if (plan.public_tensors() == terms.public_tensors) return Unit{};
     return differs("public tensors, or others,", plan.public_tensors().size(), terms.public_tensors.size());
@@ -90,7 +92,9 @@ void SolverAgent::commit_round(const RunView& run, std::uint64_t height, Output&
         span->steps,
         checkpoint_commitment(run.terms.id, run.run, order->index,
                               checkpoint_salt(config_.secret, run.terms.id, run.run, order->index), state->root),
+        {},
         {}};
+    if (span->masks != 0) move.masks = kernels::mask_table_root(order->masks);
     if (span->steps != 0) {
         if (state->tensor_roots.empty()) return;  // Its tensors are lost; missing_segment makes it again.
         for (const std::uint32_t t : run.terms.group->public_tensors) move.message.push_back(state->tensor_roots.at(t));
@@ -144,6 +148,8 @@ void SolverAgent::open_member(const RunView& run, std::uint64_t height, Output& 
         const auto trained = std::ranges::find_if(run.member->segments, [&](const OwnSegment& segment) {
             return segment.index + 1 == index && segment.span.steps != 0;
         });
+        if (trained != run.member->segments.end() && trained->span.masks != 0)
+            move.masked = static_cast<std::uint32_t>(trained->span.base);
         if (trained != run.member->segments.end())
             move.tensors.insert(move.tensors.end(), run.terms.group->public_tensors.begin(),
                                 run.terms.group->public_tensors.end());

@@ -17,6 +17,7 @@ std::uint64_t place_of_header(std::uint64_t header_step) { return header_step & 
 Result<SegmentPositions> positions_of(const SegmentOrder& order, std::uint32_t steps, std::uint32_t steps_max) {
     SegmentSpan span = order.span;
     span.steps = steps;
+    if (steps == 0) span.masks = 0;
     return SegmentView{span, 0, order.records}.positions(steps_max);
 }
 
@@ -53,6 +54,11 @@ std::optional<SegmentOrder> order_at(const MemberView& member, std::uint64_t nex
     if (out.records.size() != base - from) return std::nullopt;
     out.span = {from, base, steps, std::nullopt};
     if (member.omitted && *member.omitted < base) out.span.omitted = member.omitted;
+    if (steps != 0 && terms.mask_bits != 0) {
+        out.masks = member.masks;
+        out.span.masks = static_cast<std::uint32_t>(out.masks.size());
+        if (out.masks.empty()) return std::nullopt;  // Nobody sends a message without its masks.
+    }
     const auto positions = positions_of(out, steps, terms.steps_max);
     if (!positions || positions->count() == 0) return std::nullopt;
     return out;
@@ -76,7 +82,7 @@ std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t
     // The highest base within the limits of a segment.
     std::uint64_t base = member.base, messages = 0;
     for (const RecordView& record : records_between(member.records, member.base, member.round)) {
-        messages += record.entries.size();
+        messages += record.entries.size() + record.masks.size();
         if (messages > terms.catch_up_max || base - member.base == terms.keep_rounds) break;
         ++base;
     }
@@ -99,10 +105,13 @@ std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t head
     if (base_of(header_step) != order.span.base) return std::nullopt;
     const auto none = positions_of(order, 0, steps_max);
     const std::uint64_t places = place_of_header(header_step);
-    // Inner steps are followed by `press`: one place beyond the records is the middle of a segment.
-    if (!none || places < none->count() || places == none->count() + 1) return std::nullopt;
+    // Inner steps are followed by `press` and the masks: places before are the middle of a segment.
+    const std::uint64_t after = std::uint64_t{1} + order.span.masks;
+    if (!none || places < none->count() || (places != none->count() && places <= none->count() + after))
+        return std::nullopt;
     SegmentSpan span = order.span;
-    span.steps = places == none->count() ? 0 : static_cast<std::uint32_t>(places - none->count() - 1);
+    span.steps = places == none->count() ? 0 : static_cast<std::uint32_t>(places - none->count() - after);
+    if (span.steps == 0) span.masks = 0;
     if (span.steps > order.span.steps || (span.steps == 0) != (order.span.steps == 0)) return std::nullopt;
     return span;
 }
@@ -163,11 +172,13 @@ Status<> Member::fetch(std::uint32_t round, const std::vector<SentMessage>& mess
     return out;
 }
 
-kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record, std::uint32_t number) {
-    const RecordView& view = order.records.at(record - order.span.from);
-    const RecordView::Entry& entry = view.entries.at(number);
-    const std::vector<std::uint32_t>& numbers = material_.plan->public_tensors();
+kernels::Message Member::message(const SegmentOrder& order, const kernels::Position& at) {
     loaded_.clear();
+    if (at.phase == kernels::Phase::mask) return mask_message(order.masks, at, loaded_.emplace_back());
+    const RecordView& view = order.records.at(at.record - order.span.from);
+    if (at.phase == kernels::Phase::unmask) return mask_message(view.masks, at, loaded_.emplace_back());
+    const RecordView::Entry& entry = view.entries.at(at.message);
+    const std::vector<std::uint32_t>& numbers = material_.plan->public_tensors();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const kernels::TensorRecord& tensor_record = material_.plan->states().tensors[numbers[i]];
         auto tensor = messages_.tensor_of(message_key(task_, view.round, entry), static_cast<std::uint32_t>(i),
@@ -176,7 +187,7 @@ kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record
         if (!tensor) throw std::runtime_error(tensor.error().message);
         loaded_.push_back(std::move(tensor).value());
     }
-    kernels::Message out{facts_of(view, number), {}};
+    kernels::Message out{facts_of(view, at.message), {}};
     for (const kernels::Tensor& tensor : loaded_) out.tensors.push_back(&tensor);
     return out;
 }
@@ -207,11 +218,11 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     for (const RecordView& record : order.records)
         for (const RecordView::Entry& entry : record.entries)
             RETRACE_CHECK(fetch(message_key(task_, record.round, entry), entry.tensors));
-    // All positions but `press`, whose op step follows from the number of inner steps.
+    // All positions but `press` and the masks behind it: the op step of `press` follows from the number of inner steps.
     const std::uint64_t inner_end = recorded.count() + order.span.steps;
     RETRACE_TRY(start, start_of(order, inner_end, suspended));
     auto& [state, place] = start;
-    const auto source = [&](std::uint64_t record, std::uint32_t number) { return message(order, record, number); };
+    const auto source = [&](const kernels::Position& at) { return message(order, at); };
     OrderState now = OrderState::going_on;
     const auto after = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
         now = watch();

@@ -14,10 +14,11 @@ namespace retrace::solver {
 
 /// The segment that a member computes next. Its number of inner steps is decided while it trains.
 struct SegmentOrder {
-    std::uint64_t index = 0;          ///< Of the state at its end,
-    std::uint64_t start = 0;          ///< and of that at its start.
-    kernels::SegmentSpan span;        ///< span.steps: most inner steps; 0: it only takes in records.
-    std::vector<RecordView> records;  ///< From span.from to span.base - 1.
+    std::uint64_t index = 0;                   ///< Of the state at its end,
+    std::uint64_t start = 0;                   ///< and of that at its start.
+    kernels::SegmentSpan span;                 ///< span.steps: most inner steps; 0: it only takes in records.
+    std::vector<RecordView> records;           ///< From span.from to span.base - 1.
+    std::vector<kernels::MaskRow> masks = {};  ///< Of its message, span.masks of them.
 };
 
 /// What a member has of its next segment: the header step of that state, if it is made, and the base of inner steps that
@@ -81,7 +82,7 @@ private:
     Result<Start> start_of(const SegmentOrder& order, std::uint64_t inner_end,
                            std::optional<kernels::State>& suspended) const;
     /// Loads a message of a record. Throws std::runtime_error if it cannot be read.
-    kernels::Message message(const SegmentOrder& order, std::uint64_t record, std::uint32_t number);
+    kernels::Message message(const SegmentOrder& order, const kernels::Position& at);
     Status<> save(const SegmentOrder& order, std::uint32_t steps, const kernels::State& state);
     CheckpointKey key_of(std::uint64_t index) const { return {task_, run_, index}; }
 

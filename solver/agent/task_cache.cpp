@@ -155,7 +155,8 @@ Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, con
     made->plan = std::move(plan).value();
     for (const kernels::Phase phase :
          {kernels::Phase::init, kernels::Phase::enter, kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end,
-          kernels::Phase::inner, kernels::Phase::restore, kernels::Phase::press})
+          kernels::Phase::inner, kernels::Phase::restore, kernels::Phase::press, kernels::Phase::unmask,
+          kernels::Phase::mask})
         if (made->plan->has(phase))
             made->bytes = kernels::saturating_add(made->bytes, memory_of(made->plan->program(phase).program()));
     if (const auto fits = check_memory(made->bytes, free_memory); !fits)

@@ -44,9 +44,11 @@ Status<> GroupFollower::take_in(const RecordView& record, const std::vector<std:
     RETRACE_TRY(
         positions,
         (SegmentView{{base_, base_ + std::uint64_t{1}, 0, std::nullopt}, 0, {record}}.positions(plan_.steps_max())));
-    const auto source = [&](std::uint64_t, std::uint32_t number) {
-        kernels::Message out{facts_of(record, number), {}};
-        for (const kernels::Tensor& tensor : messages.at(number)) out.tensors.push_back(&tensor);
+    kernels::Tensor masks;
+    const auto source = [&](const kernels::Position& at) {
+        if (at.phase == kernels::Phase::unmask) return mask_message(record.masks, at, masks);
+        kernels::Message out{facts_of(record, at.message), {}};
+        for (const kernels::Tensor& tensor : messages.at(at.message)) out.tensors.push_back(&tensor);
         return out;
     };
     (void)runner_.run(*state_, positions, 0, positions.count(), kAnyRun, source);  // Nobody requests a stop.

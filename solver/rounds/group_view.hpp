@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
 #include "merkle/base/bytes.hpp"
 
@@ -22,6 +23,7 @@ struct GroupTerms {
     std::uint32_t keep_rounds = 0;   ///< Rounds for which messages are served; most records of one segment.
     std::uint32_t catch_up_max = 0;  ///< Most messages that one segment takes in.
     std::uint32_t max_age = 0;       ///< Most rounds from the base of a message to the one that it is sent in.
+    std::uint32_t mask_bits = 0;     ///< Bits of a value that is sent under masks; 0: without masks.
     std::uint32_t private_sets = 0;  ///< Data sets that a member brings; 0: those of TaskTerms, which all have.
     bool operator==(const GroupTerms&) const = default;
 };
@@ -36,11 +38,15 @@ struct RecordView {
         bool operator==(const Entry&) const = default;
     };
     std::uint32_t round = 0;
-    std::uint32_t total = 0;     ///< Sum of the entries' weights.
-    std::vector<Entry> entries;  ///< Recorded messages, by ascending run.
+    std::uint32_t total = 0;                   ///< Sum of the entries' weights.
+    std::vector<Entry> entries;                ///< Recorded messages, by ascending run.
+    std::vector<kernels::MaskRow> masks = {};  ///< In a group with masks, those in the sum of the messages.
     bool operator==(const RecordView&) const = default;
 };
 
+/// What a position reads of masks: the table of these rows, which is written to `table`, and the number of its row.
+kernels::Message mask_message(const std::vector<kernels::MaskRow>& rows, const kernels::Position& position,
+                              kernels::Tensor& table);
 /// What `add` needs to know of a record's message.
 kernels::MessageFacts facts_of(const RecordView& record, std::size_t entry);
 
@@ -51,6 +57,7 @@ struct SegmentView {
     std::vector<RecordView> records;  ///< From span.from to span.base - 1, without gaps, as the segment reads them.
     /// The state of the run that it starts at; nullopt: that of its index. Another one after a rollback (contracts 21.14).
     std::optional<std::uint64_t> start_state = {};
+    std::vector<kernels::MaskRow> masks = {};  ///< Of its message, span.masks of them, once they are known.
     bool operator==(const SegmentView&) const = default;
 
     /// Errors: records that are not those of the span, and what kernels::SegmentPositions::make refuses.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "merkle/base/ensure.hpp"
+#include "merkle/hash/sha256.hpp"
 
 namespace retrace::solver {
 
@@ -14,15 +15,17 @@ namespace {
 /// The positions of a segment before its inner steps.
 std::uint64_t before_training(const kernels::SegmentPositions& segment) {
     const std::uint64_t steps = segment.span().steps;
-    return segment.count() - (steps == 0 ? 0 : steps + 1);
+    return segment.count() - (steps == 0 ? 0 : steps + 1 + segment.span().masks);
 }
 
 /// The state tensors that begin, add or end write.
 std::vector<std::uint32_t> common_tensors(const kernels::GroupPlan& plan) {
     std::vector<std::uint32_t> out;
     for (std::uint32_t t = 0; t < plan.phases.front().program.states; ++t)
-        for (const kernels::Phase phase : {kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end})
-            if ((out.empty() || out.back() != t) && plan.at(phase).program.tensors[t].writer != kernels::kNoWriter)
+        for (const kernels::Phase phase :
+             {kernels::Phase::begin, kernels::Phase::add, kernels::Phase::unmask, kernels::Phase::end})
+            if (plan.find(phase) != nullptr && (out.empty() || out.back() != t) &&
+                plan.at(phase).program.tensors[t].writer != kernels::kNoWriter)
                 out.push_back(t);
     return out;
 }
@@ -53,21 +56,53 @@ LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
             {run, base, {}, {}, false, run == 0 ? executor_.enter(base, shared, seed_) : members_[0].state});
 }
 
-kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number) const {
-    const std::vector<Entry>& entries = records_[record - first_];
+kernels::MaskRow LocalGroup::pair_mask(std::uint32_t run, std::uint32_t other) const {
+    Writer out;
+    out.raw(view(std::string_view("retrace/local-mask/1"))).u64(seed_).u64(rounds());
+    out.u32(std::min(run, other)).u32(std::max(run, other));
+    return {merkle::sha256(out.data()), run <= other};  // With itself a member has a mask that it adds.
+}
+
+std::vector<kernels::MaskRow> LocalGroup::masks_of(std::uint32_t run, const std::vector<std::uint32_t>& dealt) const {
+    std::vector<kernels::MaskRow> out{pair_mask(run, run)};
+    for (const std::uint32_t other : dealt)
+        if (other != run) out.push_back(pair_mask(run, other));
+    return out;
+}
+
+std::vector<kernels::MaskRow> LocalGroup::masks_of_sum(const std::vector<std::uint32_t>& recorded,
+                                                       const std::vector<std::uint32_t>& dealt) const {
+    std::vector<kernels::MaskRow> out;
+    for (const std::uint32_t run : recorded) out.push_back(pair_mask(run, run));
+    for (const std::uint32_t other : dealt)
+        for (const std::uint32_t run : recorded)
+            if (!std::ranges::binary_search(recorded, other)) out.push_back(pair_mask(run, other));
+    return out;
+}
+
+kernels::Message LocalGroup::message(const Member& member, const kernels::Position& at) {
+    if (at.phase == kernels::Phase::mask || at.phase == kernels::Phase::unmask) {
+        table_ = kernels::mask_table(at.phase == kernels::Phase::mask ? member.masks : masks_[at.record - first_]);
+        return {kernels::mask_facts(at.message), {&table_}};
+    }
+    const std::vector<Entry>& entries = records_[at.record - first_];
     std::uint32_t total = 0;
     for (const Entry& entry : entries) total += weight_of(entry);
-    const Entry& of = entries[number];
+    const Entry& of = entries[at.message];
     kernels::Message out{{weight_of(of), total, of.age, of.steps}, {}};
     for (const kernels::Tensor& tensor : of.tensors) out.tensors.push_back(&tensor);
     return out;
 }
 
 kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint64_t base, std::uint32_t steps) const {
-    std::vector<std::uint32_t> counts;
-    for (std::uint64_t r = member.base; r < base; ++r)
+    std::vector<std::uint32_t> counts, masks;
+    for (std::uint64_t r = member.base; r < base; ++r) {
         counts.push_back(static_cast<std::uint32_t>(records_[r - first_].size()));
-    auto segment = kernels::SegmentPositions::make({member.base, base, steps, member.omitted}, counts, plan_.steps_max);
+        masks.push_back(static_cast<std::uint32_t>(masks_[r - first_].size()));
+    }
+    const auto own = static_cast<std::uint32_t>(steps == 0 ? 0 : member.masks.size());
+    auto segment = kernels::SegmentPositions::make({member.base, base, steps, member.omitted, own}, counts,
+                                                   plan_.steps_max, masks);
     ensure(segment.has_value(), "a segment from the member's base, which takes in the record of its last message");
     return *std::move(segment);
 }
@@ -77,7 +112,7 @@ LocalGroup::Metrics LocalGroup::run(Member& member, const kernels::SegmentPositi
     const kernels::MemberInputs inputs{seed_, kernels::member_seed(seed_, member.run),
                                        member.datasets.value_or(datasets_)};
     return executor_.run(member.state, segment, first, last, inputs,
-                         [this](std::uint64_t record, std::uint32_t number) { return message(record, number); });
+                         [&](const kernels::Position& at) { return message(member, at); });
 }
 
 void LocalGroup::take_in(Member& member, const kernels::SegmentPositions& segment) {
@@ -109,6 +144,7 @@ void LocalGroup::roll_back(std::uint32_t member, std::uint64_t first) {
     std::erase_if(records_[first - first_], [&](const Entry& entry) { return entry.run == members_[member].run; });
     for (std::uint64_t round = first + 1; round < rounds(); ++round) records_[round - first_].clear();
     records_.emplace_back();
+    masks_.emplace_back();
     for (Member& other : members_) {
         other.has_common = false;
         while (other.kept.size() > 1 && other.kept.back().base > first) other.kept.pop_back();
@@ -123,6 +159,13 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
     ensure(turns.size() == members_.size(), "a turn for each member");
     for (std::size_t i = 0; i < turns.size(); ++i)
         if (turns[i].steps != 0 && members_[i].kept.empty()) keep(members_[i]);
+    std::vector<std::uint32_t> dealt, recorded;  // Under masks: all that train take part in them.
+    for (std::size_t i = 0; i < turns.size() && plan_.has_masks(); ++i) {
+        if (turns[i].steps != 0) dealt.push_back(members_[i].run);
+        if (turns[i].steps != 0 && turns[i].recorded) recorded.push_back(members_[i].run);
+    }
+    for (Member& member : members_) member.masks.clear();
+    for (const std::uint32_t run : dealt) members_[run].masks = masks_of(run, dealt);
     std::vector<std::optional<kernels::SegmentPositions>> segments(turns.size());
     for (std::size_t i = 0; i < turns.size(); ++i) {
         if (turns[i].steps == 0) continue;
@@ -144,6 +187,7 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
         for (const std::uint32_t t : plan_.public_tensors) entry.tensors.push_back(member.state.tensors[t]);
         record.push_back(std::move(entry));
     }
+    masks_.push_back(masks_of_sum(recorded, dealt));
     records_.push_back(std::move(record));
     for (Member& member : members_) member.has_common = false;
     return metrics;

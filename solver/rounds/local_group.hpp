@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/commit/commitment.hpp"
+#include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
 
 namespace retrace::solver {
@@ -13,7 +14,7 @@ namespace retrace::solver {
 /// What a member does in a round.
 struct MemberTurn {
     std::uint32_t steps = 0;  ///< Inner steps; 0: it is away, and takes in what it missed when it trains again.
-    bool recorded = true;     ///< False: its message reaches nobody.
+    bool recorded = true;  ///< False: its message reaches nobody. Under masks the others take its masks out of the sum.
     /// The inner steps begin so many rounds before, where the member has not trained since, and at most max_age.
     std::uint32_t age = 0;
 };
@@ -54,6 +55,9 @@ public:
     std::uint64_t rounds() const noexcept { return first_ + records_.size(); }
     std::uint32_t members() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
     const kernels::State& state(std::uint32_t member) const { return members_[member].state; }
+    /// Masks over the member's last message, and in the sum of a record; none without masks.
+    const std::vector<kernels::MaskRow>& masks(std::uint32_t member) const { return members_[member].masks; }
+    const std::vector<kernels::MaskRow>& masks_of_record(std::uint64_t round) const { return masks_[round - first_]; }
     kernels::StateCommitment commit(std::uint32_t member) const;
     /// Bytes of a member's message in memory.
     std::uint64_t message_bytes() const noexcept;
@@ -76,7 +80,8 @@ private:
         std::optional<std::vector<const kernels::Tensor*>> datasets{};  ///< Empty: the group's.
         bool has_common = false;  ///< Its tensors of `common_` are those that the newest record's `end` left.
         kernels::State state;
-        std::vector<Kept> kept{};  ///< By ascending base.
+        std::vector<Kept> kept{};               ///< By ascending base.
+        std::vector<kernels::MaskRow> masks{};  ///< Of the message that it makes.
     };
     void keep(Member& member);
     kernels::SegmentPositions positions(const Member& member, std::uint64_t base, std::uint32_t steps) const;
@@ -85,7 +90,14 @@ private:
     /// with one base (plan/SPEC.md 1.3.6), so a member that lacks only the newest record copies them from one that has
     /// just taken it in, if there is one.
     void take_in(Member& member, const kernels::SegmentPositions& segment);
-    kernels::Message message(std::uint64_t record, std::uint32_t number) const;
+    kernels::Message message(const Member& member, const kernels::Position& at);
+    /// The masks that a member puts over its message in the open round, if these runs dealt shares; as on the market
+    /// (market 15.1), but with seeds that anybody can compute.
+    std::vector<kernels::MaskRow> masks_of(std::uint32_t run, const std::vector<std::uint32_t>& dealt) const;
+    /// Those in the sum of the messages of `recorded`.
+    std::vector<kernels::MaskRow> masks_of_sum(const std::vector<std::uint32_t>& recorded,
+                                               const std::vector<std::uint32_t>& dealt) const;
+    kernels::MaskRow pair_mask(std::uint32_t run, std::uint32_t other) const;
     std::uint32_t weight_of(const Entry& entry) const {
         return kernels::message_weight(entry.steps, entry.age, max_age_);
     }
@@ -101,6 +113,8 @@ private:
     std::uint32_t max_age_ = 0, ahead_ = 0;
     std::uint64_t first_ = 0;  ///< The round of the first record.
     std::vector<std::vector<Entry>> records_;
+    std::vector<std::vector<kernels::MaskRow>> masks_;  ///< In the sum of each record.
+    kernels::Tensor table_;                             ///< Of the masks that a position reads.
 };
 
 }  // namespace retrace::solver

@@ -56,9 +56,11 @@ struct MemberView {
     std::vector<RecordView> undone;      ///< and those of them that rollbacks changed, as they were.
     std::vector<OwnSegment> segments;    ///< Those that are not finalised, ascending.
     std::vector<SentMessage> committed;  ///< In the order of the bits of holdings.
-    bool may_commit = false;             ///< A segment with inner steps, and base `round` or one within max_age.
-    bool may_go_on = false;              ///< With inner steps for a message that may be sent in a later round.
-    bool may_finish = false;             ///< The last one: without inner steps, and base `round`.
+    std::vector<kernels::MaskRow>
+        masks;                ///< In a group with masks, those over its message of the open round, once known.
+    bool may_commit = false;  ///< A segment with inner steps, and base `round` or one within max_age.
+    bool may_go_on = false;   ///< With inner steps for a message that may be sent in a later round.
+    bool may_finish = false;  ///< The last one: without inner steps, and base `round`.
     bool may_list = false, may_reveal = false;
     bool may_commit_data = false;  ///< In a private group: its data sets are not fixed yet.
     bool operator==(const MemberView&) const = default;

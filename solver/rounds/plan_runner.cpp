@@ -38,8 +38,8 @@ PlanRunner::At PlanRunner::at(const kernels::SegmentPositions& segment, std::uin
     inputs.seed = plan_.has_member_seed(position.phase) ? kernels::member_seed(seed_, run) : seed_;
     if (position.phase == Phase::inner) {
         inputs.datasets = data_;
-    } else if (position.phase == Phase::add) {
-        const kernels::Message message = messages(position.record, position.message);
+    } else if (kernels::reads_message(position.phase)) {
+        const kernels::Message message = messages(position);
         facts_ = kernels::fact_tensor(message.facts);
         inputs.datasets = message.tensors;
         inputs.datasets.push_back(&facts_);

@@ -85,7 +85,7 @@ bool SolverParty::make_member_move(const solver::SolverMove& move) {
     if (const auto* m = std::get_if<solver::CommitRound>(&move)) {
         note_sent(*m);
         call("commits to state " + std::to_string(m->index) + " in round " + std::to_string(m->base),
-             contracts::CommitRound{m->task, m->run, m->index, m->base, m->steps, m->commitment, m->message});
+             contracts::CommitRound{m->task, m->run, m->index, m->base, m->steps, m->commitment, m->message, m->masks});
     } else if (const auto* m = std::get_if<solver::CommitHoldings>(&move)) {
         call("commits to what it has of round " + std::to_string(m->round),
              contracts::CommitHoldings{m->task, m->run, m->round,

@@ -61,9 +61,9 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
         *(member->anchor.empty() ? runner.init() : runner.enter(member->entered, anchor))};
     std::vector<Hash32> out{kernels::commit_state(kind.plan->root(), states[0], pool).root};
     std::uint8_t attempt = 0;
-    const auto message = [&](std::uint64_t record, std::uint32_t number) {
-        const auto round = *views::round_at(view, run.task, static_cast<std::uint32_t>(record), attempt);
-        const market::RoundEntry& entry = round.entries.at(number);
+    const auto message = [&](const kernels::Position& at) {
+        const auto round = *views::round_at(view, run.task, static_cast<std::uint32_t>(at.record), attempt);
+        const market::RoundEntry& entry = round.entries.at(at.message);
         const auto posted = views::round_message(view, run.task, round.index, entry.run);
         return kernels::Message{{entry.weight, round.total, entry.age, entry.steps}, tensors.find(posted->tensors)};
     };

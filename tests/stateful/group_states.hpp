@@ -60,6 +60,10 @@ inline kernels::StateCommitment member_state(const market::TaskSpec& spec, std::
     return out;
 }
 
+/// The root of the table of `masks` masks over the member's message of the open round, and what opens it later.
+Hash32 mask_root(const ledger::StateView& view, const market::Run& run, std::uint32_t round, std::uint32_t masks);
+Bytes mask_opening(const ledger::StateView& view, const market::Run& run, std::uint32_t round, std::uint32_t masks);
+
 /// What one member could do next.
 class MemberCalls {
 public:
@@ -84,6 +88,7 @@ public:
         contracts::CommitRound call{run_.task, run_.index, run_.next_state, base, steps, blind(run_.next_state, made),
                                     {}};
         if (steps != 0) call.message = {made.tensor_roots[2], made.tensor_roots[3]};
+        if (segment->masks != 0) call.masks = mask_root(view_, run_, group_.round, segment->masks);
         return call;
     }
     /// Opens the state that the member committed to, whichever lie it was.
@@ -100,7 +105,9 @@ public:
                 std::vector<std::uint32_t> shown = {0};
                 if (before && before->steps != 0) shown.insert(shown.end(), {2, 3});
                 const auto leaves = verifier::make_public_leaves(made, inner_program(), shown);
-                return contracts::OpenMember{run_.task, run_.index, index, {}, made.root, verifier::encode(leaves)};
+                contracts::OpenMember call{run_.task, run_.index, index, {}, made.root, verifier::encode(leaves)};
+                if (before && before->masks != 0) call.masks = mask_opening(view_, run_, before->base, before->masks);
+                return call;
             }
         return std::nullopt;
     }

@@ -31,6 +31,7 @@ void Players::post_group() {
         terms.mask_blocks = draws_.between(3, 4);  // Three places in the set of validators.
         terms.round_blocks += 3 * (terms.mask_blocks + 1) + terms.mask_blocks;
         terms.least = 3;
+        for (std::uint8_t phase = 9; phase <= 10; ++phase) terms.phases.push_back({phase, phase == 10, word(1, phase)});
     }
     market::TaskSpec spec = secrets_.facts();
     spec.name = "group";
@@ -41,7 +42,7 @@ void Players::post_group() {
     spec.steps = std::uint64_t{terms.rounds} + 1;
     // With four a complaint may put one out.
     spec.replicas = static_cast<std::uint8_t>(draws_.between(masked ? 4 : 2, 6));
-    terms.catch_up_max = spec.replicas * static_cast<std::uint32_t>(draws_.between(1, 3));
+    terms.catch_up_max = spec.replicas * static_cast<std::uint32_t>(draws_.between(1, 3)) + (masked ? 256 : 0);
     spec.price_ceiling = draws_.one_in(2) ? U256(market::kMilli) : U256(1'000);
     constexpr std::uint16_t kShares[] = {1, 500, 2'500, 10'000};
     spec.audit_bp = kShares[draws_.below(std::size(kShares))];
@@ -49,7 +50,7 @@ void Players::post_group() {
     spec.replay_blocks = draws_.below(4);
     spec.finish_blocks = draws_.between(200, 2'000);
     spec.allow_unaudited = draws_.one_in(2);
-    const bool is_private = draws_.one_in(3);
+    const bool is_private = draws_.one_in(3) && !masked;
     if (is_private) {
         terms.private_sets = static_cast<std::uint8_t>(draws_.between(1, 2));
         spec.allow_unaudited = true;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Members of groups whose messages have masks: keys, shares, what is revealed, and dealers that seal wrong shares.
+#include <bit>
 #include <random>
 
+#include "contracts/records/group_positions.hpp"
+#include "market/masks/opening.hpp"
 #include "tests/stateful/group_states.hpp"
 #include "tests/stateful/send.hpp"
 
@@ -56,6 +59,7 @@ public:
         }
         return out;
     }
+    const market::MaskSecrets& secrets() const { return secrets_; }
     contracts::Unmask unmask() const {
         const auto masked = contracts::views::masked_round(view_, run_.task, round_);
         market::RevealedShares revealed;
@@ -84,7 +88,48 @@ bool is_in(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
     return std::find(runs.begin(), runs.end(), run) != runs.end();
 }
 
+std::uint64_t seed_of(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
+    return mixed(task * 1'000'003 + round * 1'009 + run);
+}
+
+/// Of the dealers the ledger keeps a digest only, so they are searched for.
+std::optional<market::MaskOpening> opening_of(const ledger::StateView& view, const market::Run& run,
+                                              std::uint32_t round, std::uint32_t masks, const Hash32& digest) {
+    const auto secrets = [&](std::uint32_t of) {
+        return market::MaskSecrets::random(source_of(seed_of(run.task, round, of)));
+    };
+    const std::uint32_t runs = contracts::views::task(view, run.task)->runs;
+    if (runs > 12) return std::nullopt;
+    std::vector<market::CurvePoint> keys;
+    for (std::uint32_t i = 0; i < runs; ++i) keys.push_back(ledger::public_point(secrets(i).mask));
+    const market::MaskSecrets own = secrets(run.index);
+    const market::CurvePoint self = ledger::public_point(own.self);
+    for (std::uint32_t set = 0; set < 1u << runs; ++set) {
+        if (static_cast<std::uint32_t>(std::popcount(set)) != masks) continue;
+        market::MaskOpening out{own.mask, own.self, {}};
+        for (std::uint32_t i = 0; i < runs; ++i)
+            if ((set >> i & 1) != 0) out.dealers.emplace(i, keys[i]);
+        if (market::dealers_digest(self, out.dealers) == digest) return out;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
+
+Hash32 mask_root(const ledger::StateView& view, const market::Run& run, std::uint32_t round, std::uint32_t) {
+    market::MaskOpening opening{
+        MaskCalls(view, run, round).secrets().mask, MaskCalls(view, run, round).secrets().self, {}};
+    const auto cohort = contracts::views::mask_cohort(view, run.task, round);
+    for (const std::uint32_t dealer : contracts::views::round_masks(view, run.task, round)->dealt)
+        opening.dealers.emplace(dealer, cohort.at(dealer).mask);
+    return contracts::mask_root_of(market::message_terms({run.task, round, 0}, run.index, opening));
+}
+
+Bytes mask_opening(const ledger::StateView& view, const market::Run& run, std::uint32_t round, std::uint32_t masks) {
+    const auto message = contracts::views::round_message(view, run.task, round, run.index);
+    const auto opening = message ? opening_of(view, run, round, masks, message->dealers) : std::nullopt;
+    return opening ? encode(*opening) : Bytes{};
+}
 
 void Players::mask_messages(const TaskModel& model, const market::Run& run) {
     const std::uint32_t round = model.group->round;

@@ -30,7 +30,7 @@ std::optional<StepFacts> facts_of_position(const MemberTerms& terms, const kerne
     facts.op_step = position.op_step;
     facts.output_step = kernels::header_step(positions.span().base, place + 1);
     if (position.phase == kernels::Phase::inner) facts.data_roots = terms.data_roots;
-    if (position.phase == kernels::Phase::add) {
+    if (kernels::reads_message(position.phase)) {
         facts.data_roots = message.tensors;
         facts.data_roots.push_back(fact_root(message.facts));
     }

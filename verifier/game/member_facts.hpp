@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
 #include "verifier/game/game.hpp"
 
@@ -17,14 +18,14 @@ struct MemberTerms {
     std::vector<Hash32> data_roots;  ///< Of the inner steps.
 };
 
-/// A message of a record, as `add` reads it.
+/// What a position reads: a message of a record (`add`), or masks (`unmask`, `mask`).
 struct RecordedMessage {
-    std::vector<Hash32> tensors;  ///< Roots of the public tensors.
+    std::vector<Hash32> tensors;  ///< Roots of the public tensors, or that of the table of masks.
     kernels::MessageFacts facts;
 };
 
-/// The facts of position `place` < positions.count(). `message` is the one that it takes in if its phase is `add`, else
-/// it is not read. Nullopt if the plan does not have the phase.
+/// The facts of position `place` < positions.count(). `message` is what it reads if its phase is `add`, `unmask` or
+/// `mask`; else it is not looked at. Nullopt if the plan does not have the phase.
 std::optional<StepFacts> facts_of_position(const MemberTerms& terms, const kernels::SegmentPositions& positions,
                                            std::uint64_t place, const RecordedMessage& message);
 /// How the member's state 0 is made: by `enter` from the shared tensors with the roots `anchor` at the start of round

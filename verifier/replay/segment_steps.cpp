@@ -18,10 +18,9 @@ std::vector<const Tensor*> addresses_of(const std::vector<Tensor>& tensors) {
     return out;
 }
 
-/// A message of the segment, with its facts as the last tensor.
+/// What a position reads of a message or of masks, with its facts as the last tensor.
 struct LoadedMessage {
-    std::uint64_t record = 0;
-    std::uint32_t number = 0;
+    kernels::Position at;
     kernels::MessageFacts facts;
     std::vector<Tensor> tensors;
 };
@@ -42,8 +41,8 @@ public:
     std::vector<const Tensor*> datasets_at(std::uint64_t t) override {
         const kernels::Position position = positions_.at(t);
         if (position.phase == kernels::Phase::inner) return setup_.data;
-        if (position.phase != kernels::Phase::add) return {};
-        return addresses_of(message(shown_, position.record, position.message).tensors);
+        if (!kernels::reads_message(position.phase)) return {};
+        return addresses_of(message(shown_, position).tensors);
     }
     const kernels::CommittedProgram& opened_at(std::uint64_t t) const override { return program_at(t); }
     const Hash32& root() const override { return setup_.runner->plan().root(); }
@@ -55,8 +54,8 @@ public:
     std::uint64_t bytes() const override { return bytes_of(shown_) + bytes_of(run_); }
 
     solver::PlanRunner::At runner_at(std::uint64_t t) {
-        return setup_.runner->at(positions_, t, setup_.run, [this](std::uint64_t record, std::uint32_t number) {
-            const LoadedMessage& loaded = message(run_, record, number);
+        return setup_.runner->at(positions_, t, setup_.run, [this](const kernels::Position& position) {
+            const LoadedMessage& loaded = message(run_, position);
             kernels::Message out{loaded.facts, addresses_of(loaded.tensors)};
             out.tensors.pop_back();  // The runner makes the facts.
             return out;
@@ -73,11 +72,19 @@ public:
 
 private:
     /// Returns the message, which `last` keeps until another one is asked for.
-    const LoadedMessage& message(std::optional<LoadedMessage>& last, std::uint64_t record, std::uint32_t number) {
-        if (last && last->record == record && last->number == number) return *last;
+    const LoadedMessage& message(std::optional<LoadedMessage>& last, const kernels::Position& at) {
+        if (last && last->at == at) return *last;
         last.reset();
-        const std::size_t r = record - positions_.span().from;
-        LoadedMessage loaded{record, number, facts_of(segment_.records.at(r), number), load_(r, number)};
+        LoadedMessage loaded{at, kernels::mask_facts(at.message), {}};
+        const std::size_t r = at.record - positions_.span().from;
+        if (at.phase == kernels::Phase::mask) {
+            loaded.tensors.push_back(kernels::mask_table(segment_.masks));
+        } else if (at.phase == kernels::Phase::unmask) {
+            loaded.tensors.push_back(kernels::mask_table(segment_.records.at(r).masks));
+        } else {
+            loaded.facts = facts_of(segment_.records.at(r), at.message);
+            loaded.tensors = load_(r, at.message);
+        }
         loaded.tensors.push_back(kernels::fact_tensor(loaded.facts));
         return last.emplace(std::move(loaded));
     }
@@ -103,7 +110,7 @@ public:
     SegmentComputation(SegmentSteps& steps, State& state)
         : steps_(steps), state_(state), place_(steps.number_of(state.step)) {
         const kernels::SegmentSpan& span = steps.positions().span();
-        first_inner_ = steps.positions().count() - (span.steps == 0 ? 0 : std::uint64_t{span.steps} + 1);
+        first_inner_ = steps.positions().count() - (span.steps == 0 ? 0 : std::uint64_t{span.steps} + 1 + span.masks);
     }
     ~SegmentComputation() override { leave_inner(); }
     SegmentComputation(const SegmentComputation&) = delete;

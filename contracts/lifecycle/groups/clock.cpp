@@ -232,7 +232,8 @@ market::Round record_entries(Effects& fx, const Group& group, std::vector<market
     }
     record.holds = group.revealed;
     std::sort(record.holds.begin(), record.holds.end());
-    record.terms = mask_terms_of(fx.state, group);
+    record.masks = mask_terms_of(fx.state, group);
+    if (!record.masks.empty()) record.terms = mask_root_of(record.masks);
     store(fx.state, keys::round(group.task, group.round), record);
     fx.emit(RoundClosed{group.task, record.index, record.committed, static_cast<std::uint32_t>(record.entries.size()),
                         static_cast<std::uint32_t>(record.holds.size()), record.total});

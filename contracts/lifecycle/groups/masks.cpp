@@ -133,7 +133,7 @@ bool end_unmasking(Effects& fx, const market::Group& group) {
         revealed.emplace(run, market::decode_revealed_shares(own.revealed).value());
     }
     const auto terms = market::mask_terms(views::masked_round(fx.state, group.task, group.round), revealed);
-    if (terms) masks.terms = market::mask_terms_digest(*terms);
+    if (terms) masks.terms = *terms;
     enter(fx, group, masks, terms ? MaskStep::open : MaskStep::lost, masks.revealed.size(), 0);
     return terms.has_value();
 }
@@ -168,9 +168,9 @@ bool is_excused(const StateView& view, const market::Group& group, const market:
     return (before_messages || are_too_few(masks->dealt.size(), *masks, terms)) && has(masks->dealt, run);
 }
 
-Hash32 mask_terms_of(const StateView& view, const market::Group& group) {
+std::vector<market::MaskTerm> mask_terms_of(const StateView& view, const market::Group& group) {
     const auto masks = views::round_masks(view, group.task, group.round);
-    return masks ? masks->terms : Hash32{};
+    return masks ? masks->terms : std::vector<market::MaskTerm>{};
 }
 
 bool has_unmasked(const StateView& view, const market::Group& group, std::uint32_t run) {

@@ -40,8 +40,8 @@ bool holds_shares(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// 21.11.28: whether a member without a message in a round is not absent: it took the last step of masks that were lost
 /// before messages, or had its first state only after the cohort was fixed. Called before close_masks.
 bool is_excused(const StateView& view, const market::Group& group, const market::GroupSpec& terms, std::uint32_t run);
-/// Digest of the terms of the sum of the open round; zero without masks or if they were lost.
-Hash32 mask_terms_of(const StateView& view, const market::Group& group);
+/// The terms of the sum of the open round; none without masks or if they were lost.
+std::vector<market::MaskTerm> mask_terms_of(const StateView& view, const market::Group& group);
 /// 21.11.9: whether the run has revealed its shares in the open round, or there are no masks.
 bool has_unmasked(const StateView& view, const market::Group& group, std::uint32_t run);
 

@@ -76,9 +76,9 @@ bool is_being_decided(const StateView& view, std::uint64_t task, const std::vect
 
 /// What a member takes in from one base up to another one.
 struct Taken {
-    std::vector<std::uint32_t> counts;  ///< Messages of each record.
-    std::uint64_t messages = 0;
-    std::optional<std::uint64_t> omitted;  ///< The record in which its last message should be and is not.
+    std::vector<std::uint32_t> counts, masks;  ///< Messages of each record, and masks of their sum.
+    std::uint64_t messages = 0;                ///< All of both.
+    std::optional<std::uint64_t> omitted;      ///< The record in which its last message should be and is not.
 };
 Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t from, std::uint32_t base) {
     Taken out;
@@ -87,7 +87,8 @@ Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, std:
     for (std::uint32_t index = from; index < base; ++index) {
         const market::Round record = views::round_at(view, task, index, now).value();
         out.counts.push_back(static_cast<std::uint32_t>(record.entries.size()));
-        out.messages += record.entries.size();
+        out.masks.push_back(static_cast<std::uint32_t>(record.masks.size()));
+        out.messages += record.entries.size() + record.masks.size();
         if (views::is_omitted(last_message, record, run)) out.omitted = index;
     }
     return out;
@@ -95,6 +96,12 @@ Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, std:
 
 market::Group group_of(const StateView& view, std::uint64_t task) {
     return must_load<market::Group>(view, keys::group(task));
+}
+
+/// 21.11.32: the masks over a message of the open round, its sender's own and one with each other dealer.
+std::uint32_t masks_of_message(const StateView& view, std::uint64_t task) {
+    const auto masks = views::round_masks(view, task, group_of(view, task).round);
+    return masks ? static_cast<std::uint32_t>(masks->dealt.size()) : 0;
 }
 
 }  // namespace
@@ -116,10 +123,12 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
     if (steps == 0 && base < group_of(view, task).round && base - from < terms.keep_rounds) {
         const auto now = static_cast<std::uint8_t>(views::rollbacks(view, task).noted.size());
         const market::Round next = views::round_at(view, task, base, now).value();
-        if (taken.messages + next.entries.size() <= terms.catch_up_max) return Unexpected{CallStatus::wrong_base};
+        if (taken.messages + next.entries.size() + next.masks.size() <= terms.catch_up_max)
+            return Unexpected{CallStatus::wrong_base};
     }
-    const kernels::SegmentSpan span{from, base, steps, taken.omitted};
-    const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max);
+    const std::uint32_t masks = steps == 0 ? 0 : masks_of_message(view, task);
+    const kernels::SegmentSpan span{from, base, steps, taken.omitted, masks};
+    const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max, taken.masks);
     if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};  // 21.5.18
     market::MemberSegment out;
     out.from = from;
@@ -127,6 +136,7 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
     out.steps = steps;
     if (taken.omitted) out.omitted = *taken.omitted;
     out.positions = positions->count();
+    out.masks = masks;
     return out;
 }
 

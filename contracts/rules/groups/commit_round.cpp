@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
+#include "market/masks/opening.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -49,6 +50,19 @@ CallStatus admit_message(const CommitRound& call, const market::Member& member, 
     return CallStatus::ok;
 }
 
+/// 21.11.32: the masks follow from keys that are removed when the round closes.
+void note_dealers(const StateView& view, const CommitRound& call, std::uint32_t round, market::RoundMessage& sent) {
+    const auto keys_of = [&](std::uint32_t run) {
+        const auto posted = must_load<market::MemberMasks>(view, keys::member_masks(call.task, round, run));
+        return market::decode_mask_keys(posted.keys).value();
+    };
+    market::DealerKeys dealers;
+    for (const std::uint32_t run : must_load<market::RoundMasks>(view, keys::round_masks(call.task, round)).dealt)
+        dealers.emplace(run, keys_of(run).mask);
+    sent.mask_root = call.masks;
+    sent.dealers = market::dealers_digest(keys_of(call.run).self, dealers);
+}
+
 }  // namespace
 
 CallStatus check(const CommitRound& call) {
@@ -77,6 +91,7 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
     const auto segment = next_segment(view, call.task, call.run, call.base, call.steps);
     if (!segment) return segment.error();  // 21.5.16 to 21.5.18
     const auto masks = views::round_masks(view, call.task, group->round);
+    if (call.masks.is_zero() != (!masks || call.steps == 0)) return CallStatus::wrong_message;  // 21.11.32
     if (!masks || call.steps == 0) return CallStatus::ok;
     if (masks->step != market::MaskStep::messages) return CallStatus::wrong_mask_step;  // 21.11.4
     const bool dealt = std::find(masks->dealt.begin(), masks->dealt.end(), call.run) != masks->dealt.end();
@@ -94,8 +109,9 @@ void apply(const CommitRound& call, const TxContext&, Effects& fx) {
         segment.age = round - call.base;
         ++member.messages;
         member.last_round = round;
-        store(fx.state, keys::round_message(call.task, round, call.run),
-              market::RoundMessage{index, call.steps, call.message, false, segment.age});
+        market::RoundMessage sent{index, call.steps, call.message, false, segment.age};
+        if (segment.masks != 0) note_dealers(fx.state, call, round, sent);
+        store(fx.state, keys::round_message(call.task, round, call.run), sent);
     }
     store(fx.state, keys::member_segment(call.task, call.run, index), segment);
     store(fx.state, keys::member(call.task, call.run), member);

@@ -39,15 +39,19 @@ bool are_limits_in_range(const GroupSpec& group, const TaskSpec& spec) {
     if (group.max_age >= group.absence_limit || group.max_age > group.keep_rounds - group.absence_limit) return false;
     if (std::uint64_t{group.steps_max} * (group.max_age + 1) * spec.replicas >= kernels::kWeightsMax) return false;
     if (group.catch_up_max < spec.replicas || group.catch_up_max > kernels::kPositionsMax) return false;
-    // For each record `begin` and `end`, at most one `restore`, its messages, the inner steps, and `press`.
-    const std::uint64_t positions = std::uint64_t{2} * group.keep_rounds + 1 + group.catch_up_max + group.steps_max + 1;
+    // So many masks may be in the sum of a record, which one segment has to take in whole.
+    if (group.mask_bits != 0 && group.catch_up_max < spec.replicas + kernels::kMaskRowsMax) return false;
+    // For each record `begin` and `end`, at most one `restore`, its messages and masks, the inner steps, `press`, masks.
+    const std::uint64_t positions = std::uint64_t{2} * group.keep_rounds + 1 + group.catch_up_max + group.steps_max +
+                                    1 + (group.mask_bits != 0 ? kernels::kMaskRowsMax : 0);
     return positions <= kernels::kPositionsMax;
 }
 
 /// 21.11.1: a group with masks has a cohort in each round, and time for keys, shares, complaints and messages in it.
 bool are_masks_in_range(const GroupSpec& group, const TaskSpec& spec) {
     if (group.mask_bits == 0) return group.mask_blocks == 0;
-    if (group.max_age != 0) return false;  // A message has the masks of the round that it is sent in.
+    if (group.max_age != 0) return false;       // A message has the masks of the round that it is sent in.
+    if (group.private_sets != 0) return false;  // 21.11.34
     const unsigned sum_bits = group.mask_bits + static_cast<unsigned>(std::bit_width(spec.replicas - 1u));
     return sum_bits <= 32 && group.least >= market::kCohortMin && spec.replicas <= market::kMaskedMembersMax &&
            is_window(group.mask_blocks) && 3 * (group.mask_blocks + 1) + group.mask_blocks < group.round_blocks;
@@ -92,11 +96,11 @@ bool are_tensors_legal(const GroupSpec& group) {
 /// Whether the group has each phase once, in their order. Members begin alike and take in records alike, so nothing
 /// before `inner` may follow a member's seed.
 bool are_phases_legal(const GroupSpec& group) {
-    if (group.phases.size() != market::kPlanPhasesMax) return false;
+    if (group.phases.size() != (group.mask_bits != 0 ? market::kPlanPhasesMax : market::kPlanPhases)) return false;
     for (std::size_t i = 0; i < group.phases.size(); ++i) {
         const market::PhaseRoot& phase = group.phases[i];
         if (phase.phase != i + 1 || phase.program_root.is_zero()) return false;
-        if (phase.member_seed && phase.phase < static_cast<std::uint8_t>(kernels::Phase::inner)) return false;
+        if (phase.member_seed && kernels::is_common(static_cast<kernels::Phase>(phase.phase))) return false;
     }
     return true;
 }

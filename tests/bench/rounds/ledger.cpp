@@ -91,7 +91,7 @@ market::GroupSpec terms() {
     out.steps_max = 10;
     out.shared = 2;
     out.public_tensors = {5, 6, 7};
-    for (std::uint8_t phase = 1; phase <= market::kPlanPhasesMax; ++phase)
+    for (std::uint8_t phase = 1; phase <= market::kPlanPhases; ++phase)
         out.phases.push_back({phase, phase >= 6, word("phase " + std::to_string(phase))});
     out.least = 2;
     out.round_blocks = out.grace_blocks = 1000;

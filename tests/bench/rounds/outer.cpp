@@ -54,7 +54,7 @@ public:
         std::vector<std::pair<Phase, double>> out;
         for (std::uint64_t place = 0; place < segment->count(); ++place) {
             const double begin = processor_seconds();
-            executor_.run(state_, *segment, place, place + 1, inputs_, [this](std::uint64_t, std::uint32_t) {
+            executor_.run(state_, *segment, place, place + 1, inputs_, [this](const kernels::Position&) {
                 kernels::Message message{{kInner, kInner * members_, 0, kInner}, {}};
                 for (const kernels::Tensor& tensor : sent_) message.tensors.push_back(&tensor);
                 return message;

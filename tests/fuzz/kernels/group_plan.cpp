@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plans: one encoding each, and what passes the checker runs its phases, and leaves two members with other own tensors
 // the same shared ones.
+#include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -46,12 +47,15 @@ void take_in_a_record(const GroupPlan& plan) {
     State other = one;
     fill_own(plan, one, 1);
     fill_own(plan, other, 2);
-    const auto source = [&](std::uint64_t, std::uint32_t) {
+    const Tensor table = mask_table({{Hash32{}, true}});
+    const auto source = [&](const Position& at) {
+        if (at.phase == Phase::unmask) return Message{mask_facts(0), {&table}};
         Message out{{1, 1, 0, 1}, {}};
         for (const Tensor& tensor : message) out.tensors.push_back(&tensor);
         return out;
     };
-    const auto segment = SegmentPositions::make({0, 1, 0, {}}, std::vector<std::uint32_t>{1}, plan.steps_max);
+    const std::vector<std::uint32_t> one_message{1}, masks{plan.has_masks() ? 1u : 0u};
+    const auto segment = SegmentPositions::make({0, 1, 0, {}}, one_message, plan.steps_max, masks);
     require(segment.has_value(), "a record of one message");
     for (State* state : {&one, &other}) executor.run(*state, *segment, 0, segment->count(), {}, source);
     for (std::uint32_t t = 0; t < plan.shared; ++t)

@@ -113,6 +113,7 @@ protected:
         kernels::StateCommitment commitment;
         bool sends = false;
         bool wrong = false;  ///< An auditor finds another root.
+        Bytes masks{};       ///< Of the message: an encoded market::MaskOpening.
     };
     kernels::StateCommitment made(std::uint32_t index, std::uint64_t step, std::uint32_t base, std::uint64_t i,
                                   const std::string& twist) const {
@@ -147,14 +148,16 @@ protected:
         const auto segment = legal ? next_segment(state, 1, index, base, steps)
                                    : Result<market::MemberSegment, CallStatus>(market::MemberSegment{});
         const std::uint64_t place = segment ? segment->positions : 0;
-        const Made next{
-            made(index, kernels::header_step(base, place), base, i, wrong_members.contains(index) ? "!" : ""),
-            steps != 0, wrong_members.contains(index) || forks.contains(index)};
+        Made next{made(index, kernels::header_step(base, place), base, i, wrong_members.contains(index) ? "!" : ""),
+                  steps != 0, wrong_members.contains(index) || forks.contains(index)};
         if (steps != 0) call.message = {next.commitment.tensor_roots[2], next.commitment.tensor_roots[3]};
+        if (steps != 0) next.masks = masks_over(index, call);
         call.commitment = solver::checkpoint_commitment(1, index, i, salt(index, i), next.commitment.root);
         states_[{index, i}] = next;
         return call;
     }
+    /// In a group with masks, sets the root of those over the message and returns what opens them.
+    virtual Bytes masks_over(std::uint32_t, CommitRound&) { return {}; }
     CallStatus train(std::uint32_t index, std::uint32_t steps = 10) {
         return send(solver_of(index), next_commit(index, group().round, steps));
     }
@@ -165,7 +168,7 @@ protected:
         std::vector<std::uint32_t> tensors = {0};
         if (shown.sends) tensors.insert(tensors.end(), {2, 3});
         const auto leaves = verifier::make_public_leaves(shown.commitment, plan_, tensors);
-        return {1, index, i, salt(index, i), shown.commitment.root, verifier::encode(leaves)};
+        return {1, index, i, salt(index, i), shown.commitment.root, verifier::encode(leaves), shown.masks};
     }
     /// Root that an honest auditor finds for a state.
     Hash32 right_root(std::uint32_t index, std::uint64_t i) const {

@@ -53,7 +53,7 @@ TEST_F(GroupMaskComplaints, TheRoundOfTheOthersIsRecordedWithoutADealerOfGarbage
     std::vector<market::MaskTerm> terms;
     for (const std::uint32_t run : {0u, 1u, 3u})
         terms.push_back({market::self_seed({1, 0, 0}, run, secrets_.at(run).self), true});
-    EXPECT_EQ(round(0).terms, market::mask_terms_digest(terms)) << "no mask of 2 is in the sum";
+    EXPECT_EQ(round(0).terms, mask_root_of(terms)) << "no mask of 2 is in the sum";
 }
 
 TEST_F(GroupMaskComplaints, ADealerThatLeavesIsPutOutWithItsLock) {

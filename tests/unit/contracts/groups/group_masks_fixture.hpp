@@ -5,6 +5,8 @@
 #include <random>
 
 #include "contracts/lifecycle/groups/masks.hpp"
+#include "contracts/records/group_positions.hpp"
+#include "market/masks/opening.hpp"
 #include "tests/unit/contracts/groups/group_fixture.hpp"
 
 namespace retrace::contracts {
@@ -19,11 +21,32 @@ protected:
         terms.least = 3;
         terms.mask_bits = 10;
         terms.mask_blocks = 4;
+        terms.catch_up_max = 300;
+        for (std::uint8_t phase = 9; phase <= 10; ++phase)
+            terms.phases.push_back({phase, phase == 10, word("phase " + std::to_string(phase))});
         return terms;
     }
     void begin(const std::vector<std::string>& names = {"alice", "bob", "carol", "dave"}) {
         start_group(masked_terms(), names);
         begin_rounds();
+    }
+
+    /// What opens the masks that a member puts over its message of the open round.
+    market::MaskOpening mask_opening(std::uint32_t run) const {
+        market::MaskOpening out{secrets_.at(run).mask, secrets_.at(run).self, {}};
+        const auto cohort = views::mask_cohort(state, 1, group().round);
+        for (const std::uint32_t dealer : masks(group().round).dealt)
+            out.dealers.emplace(dealer, cohort.at(dealer).mask);
+        return out;
+    }
+    Bytes masks_over(std::uint32_t run, CommitRound& call) override {
+        if (views::group_spec(state, 1)->mask_bits == 0) return {};
+        const auto open = views::round_masks(state, 1, group().round);
+        call.masks = word("masks");  // Refused before anybody looks at it.
+        if (!open || open->step != MaskStep::messages || !secrets_.contains(run)) return {};
+        const market::MaskOpening opening = mask_opening(run);
+        call.masks = mask_root_of(market::message_terms({1, group().round, 0}, run, opening));
+        return encode(opening);
     }
 
     market::RandomSource source() {

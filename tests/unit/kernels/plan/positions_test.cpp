@@ -12,7 +12,8 @@ namespace retrace::kernels {
 namespace {
 
 /// The definition: phase after phase.
-std::vector<Position> listed(const SegmentSpan& span, const std::vector<std::uint32_t>& messages, std::uint32_t most) {
+std::vector<Position> listed(const SegmentSpan& span, const std::vector<std::uint32_t>& messages,
+                             const std::vector<std::uint32_t>& masks, std::uint32_t most) {
     std::vector<Position> out;
     for (std::uint64_t r = span.from; r < span.base; ++r) {
         const std::uint64_t op_step = (r + 1) * most;
@@ -20,12 +21,14 @@ std::vector<Position> listed(const SegmentSpan& span, const std::vector<std::uin
         if (count != 0) {
             out.push_back({Phase::begin, r, 0, op_step});
             for (std::uint32_t m = 0; m < count; ++m) out.push_back({Phase::add, r, m, op_step});
+            for (std::uint32_t m = 0; m < masks[r - span.from]; ++m) out.push_back({Phase::unmask, r, m, 0});
             out.push_back({Phase::end, r, 0, op_step});
         }
         if (span.omitted == r) out.push_back({Phase::restore, r, 0, op_step});
     }
     for (std::uint32_t j = 0; j < span.steps; ++j) out.push_back({Phase::inner, 0, 0, span.base * most + j});
     if (span.steps != 0) out.push_back({Phase::press, 0, 0, span.base * most + span.steps});
+    for (std::uint32_t m = 0; m < span.masks; ++m) out.push_back({Phase::mask, 0, m, 0});
     return out;
 }
 
@@ -36,13 +39,16 @@ TEST(Positions, AreThoseOfTheListOfPhases) {
         span.from = random() % 5;
         span.base = span.from + random() % 5;
         span.steps = static_cast<std::uint32_t>(random() % 6);
-        std::vector<std::uint32_t> messages;
-        for (std::uint64_t r = span.from; r < span.base; ++r)
+        if (span.steps != 0) span.masks = static_cast<std::uint32_t>(random() % 4);
+        std::vector<std::uint32_t> messages, masks;
+        for (std::uint64_t r = span.from; r < span.base; ++r) {
             messages.push_back(static_cast<std::uint32_t>(random() % 4));
+            masks.push_back(messages.back() == 0 ? 0 : static_cast<std::uint32_t>(random() % 4));
+        }
         if (!messages.empty() && random() % 2 == 0) span.omitted = span.from + random() % messages.size();
-        const auto segment = SegmentPositions::make(span, messages, 6);
+        const auto segment = SegmentPositions::make(span, messages, 6, masks);
         ASSERT_TRUE(segment.has_value()) << segment.error().message;
-        const std::vector<Position> wanted = listed(span, messages, 6);
+        const std::vector<Position> wanted = listed(span, messages, masks, 6);
         ASSERT_EQ(segment->count(), wanted.size());
         for (std::uint64_t place = 0; place < wanted.size(); ++place) EXPECT_EQ(segment->at(place), wanted[place]);
     }
@@ -82,7 +88,7 @@ TEST(PlanExecutor, RunsASegmentInParts) {
     State state = executor.init(0);
     EXPECT_EQ(state.step, 0U);
     EXPECT_EQ(state.tensors[3].f32()[0], 1.0f);
-    const auto none = [](std::uint64_t, std::uint32_t) -> Message { return {}; };
+    const auto none = [](const Position&) -> Message { return {}; };
 
     // Round 0: steps 0, 1 and 2 are added: 1 + 0 + 1 + 2; the message is the difference to the anchor.
     const auto first = SegmentPositions::make({0, 0, 3, {}}, {}, plan.steps_max).value();
@@ -95,9 +101,9 @@ TEST(PlanExecutor, RunsASegmentInParts) {
     // comes back.
     Tensor other = zeros(DType::f32, {4});
     other.f32()[0] = 10.0f;
-    const auto one = [&](std::uint64_t record, std::uint32_t number) -> Message {
-        EXPECT_EQ(record, 0U);
-        EXPECT_EQ(number, 0U);
+    const auto one = [&](const Position& at) -> Message {
+        EXPECT_EQ(at.record, 0U);
+        EXPECT_EQ(at.message, 0U);
         return {{1, 2, 0, 3}, {&other}};
     };
     const auto second = SegmentPositions::make({0, 1, 1, 0}, std::vector<std::uint32_t>{1}, plan.steps_max).value();

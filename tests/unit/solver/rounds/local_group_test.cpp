@@ -162,10 +162,10 @@ TEST_F(Rounds, AMemberByItselfGetsTheBitsOfTheGroup) {
         std::vector<Tensor> tensors;
     };
     std::vector<std::vector<Sent>> records;
-    const auto source = [&](std::uint64_t record, std::uint32_t number) {
+    const auto source = [&](const Position& at) {
         std::uint32_t total = 0;
-        for (const Sent& sent : records[record]) total += sent.steps;
-        const Sent& sent = records[record][number];
+        for (const Sent& sent : records[at.record]) total += sent.steps;
+        const Sent& sent = records[at.record][at.message];
         Message out{{sent.steps, total, 0, sent.steps}, {}};
         for (const Tensor& tensor : sent.tensors) out.tensors.push_back(&tensor);
         return out;
@@ -268,6 +268,49 @@ TEST_F(Rounds, SparseMessagesTeachAsWell) {
         EXPECT_LT(loss(made, members.state(0)), 0.3f) << bits;
         for (std::uint32_t t = 0; t < made.shared; ++t)
             EXPECT_EQ(members.state(3).tensors[t], members.state(0).tensors[t]);
+    }
+}
+
+TEST_F(Rounds, MessagesUnderMasksTeachAsWell) {
+    spec_.update = UpdateKind::masked;
+    // All changes in each round as often as dense messages, or an eighth of them in turn.
+    for (const auto& [kept, rounds] : {std::pair{512U, 30}, std::pair{64U, 240}}) {
+        spec_.kept = kept;
+        const GroupPlan made = plan();
+        EXPECT_TRUE(made.has_masks());
+        LocalGroup members = group(made, 4);
+        EXPECT_GT(loss(made, members.state(0)), 0.6f);
+        for (int round = 0; round < rounds; ++round) members.play(all(4, 5));
+        members.catch_up(0);
+        members.join(0);
+        for (std::uint32_t i = 0; i < 5; ++i) members.catch_up(i);
+        EXPECT_LT(loss(made, members.state(0)), 0.3f) << kept;
+        for (std::uint32_t t = 0; t < made.shared; ++t) {
+            EXPECT_EQ(members.state(3).tensors[t], members.state(0).tensors[t]);
+            EXPECT_EQ(members.state(4).tensors[t], members.state(0).tensors[t]);
+        }
+    }
+}
+
+/// Who is gone takes nothing with it: the sum is that of the others, as if it had not been there.
+TEST_F(Rounds, MasksLeaveTheSumOfTheRecordedMessages) {
+    spec_.update = UpdateKind::masked;
+    const GroupPlan made = plan();
+    const std::uint32_t sent = made.public_tensors[0];
+    LocalGroup gone = group(made, 6), absent = group(made, 6);
+    for (int round = 0; round < 3; ++round) {
+        gone.play({{3, true}, {5, false}, {4, true}, {2, true}, {5, true}, {1, false}});
+        absent.play({{3, true}, {0, true}, {4, true}, {2, true}, {5, true}, {0, true}});
+        for (const std::uint32_t i : {0u, 2u, 3u, 4u})
+            EXPECT_NE(gone.state(i).tensors[sent], absent.state(i).tensors[sent]) << "masks with other members";
+    }
+    for (const std::uint32_t i : {0u, 4u}) {
+        gone.catch_up(i);
+        absent.catch_up(i);
+        for (std::uint32_t t = 0; t < made.shared; ++t)
+            EXPECT_EQ(gone.state(i).tensors[t], absent.state(i).tensors[t]) << t;
+        for (const std::uint8_t byte : gone.state(i).tensors[sent].data)
+            EXPECT_EQ(byte, 0) << "the last state has nothing that follows from masks";
     }
 }
 

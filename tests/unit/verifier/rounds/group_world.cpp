@@ -89,6 +89,8 @@ void GroupWorld::play(std::vector<solver::MemberTurn> turns) {
     record.round = round;
     for (PlayedSegment& segment : begun) {
         const std::uint32_t run = segment.run;
+        segment.view.masks = group->masks(run);
+        segment.view.span.masks = static_cast<std::uint32_t>(segment.view.masks.size());
         end(run, std::move(segment));
         if (!turns[run].recorded) {
             members_[run].omitted = round;
@@ -105,6 +107,7 @@ void GroupWorld::play(std::vector<solver::MemberTurn> turns) {
         record.total += entry.weight;
         record.entries.push_back(std::move(entry));
     }
+    record.masks = group->masks_of_record(round);
     records.push_back(std::move(record));
 }
 
@@ -169,6 +172,12 @@ verifier::StepFacts GroupWorld::facts_at(const PlayedSegment& segment, std::uint
     facts.output_step = kernels::header_step(segment.view.span.base, place + 1);
     if (position.phase == kernels::Phase::inner) {
         facts.data_roots = terms().data_roots;
+    } else if (position.phase == kernels::Phase::mask || position.phase == kernels::Phase::unmask) {
+        const bool own = position.phase == kernels::Phase::mask;
+        facts.data_roots = {kernels::mask_table_root(
+            own ? segment.view.masks : segment.view.records[position.record - segment.view.span.from].masks)};
+        facts.data_roots.push_back(
+            kernels::tensor_root(kernels::fact_tensor(kernels::mask_facts(position.message)), pool));
     } else if (position.phase == kernels::Phase::add) {
         const solver::RecordView& record = segment.view.records[position.record - segment.view.span.from];
         facts.data_roots = record.entries[position.message].tensors;

@@ -64,13 +64,20 @@ protected:
         EXPECT_EQ(kept.game.loser, Side::challenger);
         return true;
     }
+    /// `press`, or the last mask over the message.
+    Phase last_phase(const PlayedSegment& segment) const {
+        const kernels::SegmentPositions positions = world_.positions(segment);
+        return positions.at(positions.count() - 1).phase;
+    }
     static std::string name(Phase phase) { return "phase " + std::to_string(static_cast<int>(phase)); }
 
     GroupWorld world_{GetParam(), 3};
 };
 
 TEST_P(PositionDuel, AFlippedBitInAnyOpOfAnyPhaseIsFound) {
-    for (const Phase phase : {Phase::begin, Phase::add, Phase::end, Phase::inner, Phase::restore, Phase::press}) {
+    std::vector<Phase> phases{Phase::begin, Phase::add, Phase::end, Phase::inner, Phase::restore, Phase::press};
+    if (world_.plan.has_masks()) phases.insert(phases.end(), {Phase::unmask, Phase::mask});
+    for (const Phase phase : phases) {
         const auto at = find_place(world_, phase);
         ASSERT_TRUE(at.has_value()) << name(phase);
         std::uint32_t disputed = 0;
@@ -159,19 +166,19 @@ TEST_P(PositionDuel, FirstStatesAreDisputed) {
 TEST_P(PositionDuel, AStateWhoseHeaderIsNotThePositionsLoses) {
     const PlayedSegment& segment = *find_place(world_, Phase::press)->segment;
     const auto runner = world_.runner();
+    const Phase last = last_phase(segment);
     const std::uint64_t step = segment.end.step, base = segment.view.span.base;
     using Change = std::function<void(kernels::StateHeader&)>;
     const std::vector<Change> changes = {
         [&](kernels::StateHeader& h) { h.step = step + 1; },
         [&](kernels::StateHeader& h) { h.step = kernels::header_step(base + 1, world_.positions(segment).count()); },
         [&](kernels::StateHeader& h) { h.step = world_.positions(segment).count(); },
-        [&](kernels::StateHeader& h) { h.program = world_.committed->program(Phase::press).root(); },
+        [&](kernels::StateHeader& h) { h.program = world_.committed->program(last).root(); },
         [&](kernels::StateHeader& h) { h.contract = h.program; },
     };
     for (std::size_t i = 0; i < changes.size(); ++i) {
         Replayer solver = world_.replay(segment, *runner), challenger = world_.replay(segment, *runner);
-        OpenState lie{solver.output_of(solver.last_step() - 1).header,
-                      world_.committed->program(Phase::press).header()};
+        OpenState lie{solver.output_of(solver.last_step() - 1).header, world_.committed->program(last).header()};
         changes[i](lie.header);
         const Liar liar = [&](const Game& game, Side, Replayer&) -> std::optional<Move> {
             return game.phase == verifier::Phase::open_state ? std::optional<Move>(lie) : std::nullopt;
@@ -193,10 +200,10 @@ TEST_P(PositionDuel, OnlyThePositionsProgramOpensAState) {
     ASSERT_TRUE(needs_position(game));
     set_position(game, world_.facts_at(segment, game.found.step));
     const kernels::StateHeader header = solver.output_of(game.found.step).header;
-    for (const Phase phase : {Phase::begin, Phase::inner, Phase::restore, Phase::press}) {
+    for (const Phase phase : {Phase::begin, Phase::inner, Phase::restore, last_phase(segment)}) {
         Game copy = game;
         const auto applied = apply(copy, Side::solver, OpenState{header, world_.committed->program(phase).header()});
-        EXPECT_EQ(applied.has_value(), phase == Phase::press) << name(phase);
+        EXPECT_EQ(applied.has_value(), phase == last_phase(segment)) << name(phase);
         if (!applied) {
             EXPECT_EQ(applied.error(), MoveError::wrong_opening);
         }
@@ -240,7 +247,7 @@ TEST(PositionGames, AreStoredWithTheirFactsOnceThePositionIsFound) {
 
 INSTANTIATE_TEST_SUITE_P(Updates, PositionDuel,
                          ::testing::Values(kernels::UpdateKind::dense, kernels::UpdateKind::sparse,
-                                           kernels::UpdateKind::gradient));
+                                           kernels::UpdateKind::gradient, kernels::UpdateKind::masked));
 
 }  // namespace
 }  // namespace retrace::test

@@ -17,10 +17,14 @@ std::vector<Hash32> defined_roots(const GroupWorld& world, const PlayedSegment& 
     const kernels::SegmentPositions positions = world.positions(segment);
     const LoadMessage load = world.messages(segment);
     std::vector<kernels::Tensor> loaded;
-    const auto message = [&](std::uint64_t record, std::uint32_t number) {
-        const std::uint64_t r = record - segment.view.span.from;
-        kernels::Message out{facts_of(segment.view.records[r], number), {}};
-        loaded = load(r, number);
+    const auto message = [&](const kernels::Position& at) {
+        if (at.phase == kernels::Phase::mask)
+            return solver::mask_message(segment.view.masks, at, loaded.emplace_back());
+        const std::uint64_t r = at.record - segment.view.span.from;
+        if (at.phase == kernels::Phase::unmask)
+            return solver::mask_message(segment.view.records[r].masks, at, loaded.emplace_back());
+        kernels::Message out{facts_of(segment.view.records[r], at.message), {}};
+        loaded = load(r, at.message);
         for (const kernels::Tensor& tensor : loaded) out.tensors.push_back(&tensor);
         return out;
     };
@@ -137,7 +141,7 @@ TEST_P(SegmentReplay, FirstStatesAreMadeByInitOrEnter) {
 
 INSTANTIATE_TEST_SUITE_P(Updates, SegmentReplay,
                          ::testing::Values(kernels::UpdateKind::dense, kernels::UpdateKind::sparse,
-                                           kernels::UpdateKind::gradient));
+                                           kernels::UpdateKind::gradient, kernels::UpdateKind::masked));
 
 }  // namespace
 }  // namespace retrace::test
