@@ -73,6 +73,10 @@ interface IGroups {
         uint32 age;
         uint32 weight;
     }
+    struct MaskTerm {
+        bytes32 seed;
+        bool added;
+    }
     struct Round {
         uint32 index;
         uint64 height;
@@ -80,6 +84,7 @@ interface IGroups {
         RoundEntry[] entries;
         uint32 total;
         uint32[] holds;
+        MaskTerm[] masks;
         bytes32 terms;
     }
     struct RoundMessage {
@@ -89,6 +94,9 @@ interface IGroups {
         bool recorded;
         uint32 age;
         bool unpaid;
+        bytes32 maskRoot;
+        bytes32 dealers;
+        MaskTerm[] masks;
     }
     struct Holding {
         bytes32 commitment;
@@ -102,7 +110,7 @@ interface IGroups {
         uint32[] dealt;
         uint32[] recorded;
         uint32[] revealed;
-        bytes32 terms;
+        MaskTerm[] terms;
     }
     struct MemberMasks {
         bytes keys;
@@ -128,6 +136,7 @@ interface IGroups {
         uint64 positions;
         bytes32[] shared;
         uint32 age;
+        uint32 masks;
     }
     struct Rollback {
         uint32 run;
@@ -168,7 +177,8 @@ interface IGroups {
         uint32 base,
         uint32 steps,
         bytes32 commitment,
-        bytes32[] calldata message
+        bytes32[] calldata message,
+        bytes32 masks
     ) external;
     function commitHoldings(uint64 task, uint32 run, uint32 round, bytes32 commitment) external;
     function revealHoldings(
@@ -184,7 +194,8 @@ interface IGroups {
         uint64 index,
         bytes32 salt,
         bytes32 root,
-        bytes calldata leaves
+        bytes calldata leaves,
+        bytes calldata masks
     ) external;
     function joinTask(uint64 task, uint32 anchor, uint64 index) external payable;
     function leaveTask(uint64 task, uint32 run) external;
