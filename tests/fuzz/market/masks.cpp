@@ -2,6 +2,7 @@
 // Bytes of secure aggregation: keys, dealt shares, complaints and revealed shares have one encoding each, their points
 // are on the curve, and what one party may send to the ledger breaks no check of it.
 #include "ledger/crypto/curve.hpp"
+#include "market/masks/opening.hpp"
 #include "market/masks/unmasking.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -51,6 +52,12 @@ RevealedShares revealed_of(const Dealt& round, std::uint32_t run) {
     return out;
 }
 
+MaskOpening opening_of(const Dealt& round, std::uint32_t run) {
+    MaskOpening out{round.secrets.at(run).mask, round.secrets.at(run).self, {}};
+    for (const auto& [dealer, keys] : round.masked.cohort) out.dealers.emplace(dealer, keys.mask);
+    return out;
+}
+
 template <class T>
 void require_one_encoding(const Result<T, MaskError>& decoded, View bytes) {
     if (decoded)
@@ -65,14 +72,17 @@ std::vector<Bytes> seeds() {
     const Dealt round = dealt_round();
     const Bytes revealed = encode(revealed_of(round, 0));
     return {
-        with_kind(0, encode(round.masked.cohort.at(0))), with_kind(1, encode(round.masked.dealt.at(0))),
+        with_kind(0, encode(round.masked.cohort.at(0))),
+        with_kind(1, encode(round.masked.dealt.at(0))),
         with_kind(2, encode(complain(round.masked.round, round.masked.cohort, 3, 0, round.secrets.at(0), counting()))),
-        with_kind(3, revealed), with_kind(4, revealed)};
+        with_kind(3, revealed),
+        with_kind(4, revealed),
+        with_kind(5, encode(opening_of(round, 0)))};
 }
 
 void run(View input) {
     Choices choices(input);
-    const std::size_t kind = choices.below(5);
+    const std::size_t kind = choices.below(6);
     const View bytes = choices.rest();
     if (kind == 0) {
         const auto keys = decode_mask_keys(bytes);
@@ -84,6 +94,12 @@ void run(View input) {
     }
     if (kind == 1) return require_one_encoding(decode_mask_shares(bytes, 3), bytes);
     if (kind == 2) return require_one_encoding(decode_share_complaint(bytes), bytes);
+    if (kind == 5) {
+        const auto opening = decode_mask_opening(bytes);
+        require_one_encoding(opening, bytes);
+        if (opening) opens(*opening, 0, Hash32{});
+        return;
+    }
     const auto revealed = decode_revealed_shares(bytes);
     require_one_encoding(revealed, bytes);
     if (kind == 3 || !revealed) return;
