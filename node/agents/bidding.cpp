@@ -81,7 +81,6 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
     if (!options_.groups && views::is_group(state, id))
         return "it is a training in rounds; take part in them by --groups";
     const auto group = views::group_spec(state, id);
-    if (group && group->mask_bits != 0) return "its messages have masks, which this version does not make";
     if (group && group->private_sets != 0 && group->private_sets != options_.private_sets)
         return "its members train on " + std::to_string(group->private_sets) +
                " data sets of their own; name a folder with as many with --data";

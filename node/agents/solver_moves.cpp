@@ -25,6 +25,7 @@ constexpr std::size_t kBidsAhead = 4;
 struct SolverCall {
     Submitter& submitter;
     const market::Params& params;
+    const MaskDuties& masks;
     Result<Hash32> operator()(const solver::AcceptData& m) const {
         return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
     }
@@ -80,8 +81,9 @@ struct SolverCall {
     }
     Result<Hash32> operator()(const solver::CommitRound& m) const {
         spdlog::info("event=round task={} run={} base={} steps={} index={}", m.task, m.run, m.base, m.steps, m.index);
-        return submitter.send("round " + std::to_string(m.base) + " of task " + std::to_string(m.task),
-                              calls::CommitRound{m.task, m.run, m.index, m.base, m.steps, m.commitment, m.message});
+        return submitter.send(
+            "round " + std::to_string(m.base) + " of task " + std::to_string(m.task),
+            calls::CommitRound{m.task, m.run, m.index, m.base, m.steps, m.commitment, m.message, m.masks});
     }
     Result<Hash32> operator()(const solver::CommitData& m) const {
         spdlog::info("event=data task={} run={} sets={}", m.task, m.run, m.data.size());
@@ -102,7 +104,8 @@ struct SolverCall {
         const verifier::PublicLeaves shown{m.header, m.program, m.leaves, m.proof};
         return submitter.send(
             "open state " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
-            calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root, verifier::encode(shown)});
+            calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root, verifier::encode(shown),
+                              m.masked ? masks.opening(m.task, m.run, *m.masked) : Bytes{}});
     }
     Result<Hash32> operator()(const auto&) const { return error("no call"); }
 };
@@ -175,7 +178,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
                 "give task " + std::to_string(checkpoint->task) + " back",
                 calls::GiveBack{checkpoint->task, checkpoint->run, checkpoint->index, checkpoint->commitment});
         } else {
-            sent = std::visit(SolverCall{submitter, *params}, move);
+            sent = std::visit(SolverCall{submitter, *params, mask_duties_}, move);
         }
     }
     if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);

@@ -11,6 +11,7 @@
 #include "contracts/records/places.hpp"
 #include "kernels/runtime/dispatch.hpp"
 #include "ledger/crypto/eip55.hpp"
+#include "ledger/crypto/secret.hpp"
 #include "node/agents/consent_change.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/machine_speed.hpp"
@@ -92,6 +93,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
       bidding_(bidding_options(options, process_->own_data().size()), process_->options().data_dir / "bids",
                process_->address()),
       withheld_(options.agent.retention_blocks),
+      mask_duties_(process_->options().data_dir / "masks", ledger::random_bytes),
       task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_, process_->messages()),
                   process_->memory(), workers_->initialisers()),
       bench_pool_(process_->pool().threads()),
@@ -425,6 +427,7 @@ void SolverService::on_block(std::uint64_t height) {
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
 
     journal_.on_view(view, requesters, agent_->waiting());
+    play_masks(state, height, view);
     act(view);
     state.read([&] { update_consent(state, height, view); });
     std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });

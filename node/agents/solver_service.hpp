@@ -8,6 +8,7 @@
 #include "node/agents/agent_process.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/cheats.hpp"
+#include "node/agents/mask_duties.hpp"
 #include "node/agents/order_thread.hpp"
 #include "node/agents/solver_journal.hpp"
 #include "node/agents/worker_processes.hpp"
@@ -80,6 +81,9 @@ private:
     void allow_data(const ledger::StateView& state, solver::RunView& run);
     /// Sees to it that the auditors of its own data are those of the options, in each of its runs of a private group.
     void update_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view);
+    /// Sends what members owe to the masks of their rounds, and tells the agent those over its messages.
+    void play_masks(const RemoteState& state, std::uint64_t height, solver::SolverView& view);
+    void play_masks_of(const RemoteState& state, std::uint64_t height, solver::RunView& run);
     /// Takes a free seat of a group if it pays.
     void join(const RemoteState& state, std::uint64_t height, const market::Params& params, const FreeSeat& seat);
     void report_problems(std::vector<std::string> problems);
@@ -93,6 +97,9 @@ private:
     Withheld withheld_;
     std::map<solver::RunKey, std::uint64_t> consented_;  // Run → height at which consent was sent.
     std::map<std::uint64_t, std::uint64_t> joined_;      // Task → height at which joinTask was sent.
+    MaskDuties mask_duties_;
+    std::map<Bytes, std::uint64_t> mask_calls_;            // Call → height at which it was sent.
+    std::map<solver::RunKey, std::string> mask_problems_;  // As last reported.
     solver::TaskCache task_cache_;
     // Benchmarks have their own threads: those of the task cache may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;
