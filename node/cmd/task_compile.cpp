@@ -29,6 +29,8 @@ struct TaskCompileFlags {
     std::string update = "sparse", on_fraud = "keep";
     std::uint32_t rollbacks = 0, ahead = 0;  ///< 0: the defaults of --on-fraud rollback
     std::uint32_t inner = 0;                 ///< 0: the default of the update
+    bool masked = false;                     ///< Messages under masks.
+    std::uint32_t mask_blocks = 0;           ///< 0: the default of --masked
     float outer_rate = 0;                    ///< 0: the default of the update, the members and the model
 };
 
@@ -65,6 +67,19 @@ void settle_rollbacks(TaskCompileFlags& flags) {
     terms.ahead = flags.ahead == 0 ? static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most)) : flags.ahead;
 }
 
+/// A message under masks has all changes: with fewer, each is sent in its turn only, and the training is slower.
+void settle_masks(TaskCompileFlags& flags) {
+    constexpr std::uint32_t kKept = 512;
+    constexpr std::uint64_t kUsualBlocks = 20;
+    kernels::RoundsSpec& spec = flags.rounds.spec;
+    GroupTerms& terms = flags.rounds.terms;
+    spec.update = kernels::UpdateKind::masked;
+    spec.kept = kKept;
+    terms.mask_bits = static_cast<std::uint8_t>(spec.mask_bits);
+    const std::uint64_t most = terms.round_blocks > 8 ? (terms.round_blocks - 4) / 4 : 1;
+    terms.mask_blocks = flags.mask_blocks != 0 ? flags.mask_blocks : std::min(kUsualBlocks, most);
+}
+
 /// Steps count those of one member that misses no round.
 void settle_rounds(TaskCompileFlags& flags) {
     settle_rollbacks(flags);
@@ -72,6 +87,7 @@ void settle_rounds(TaskCompileFlags& flags) {
     spec.update = flags.update == "dense"      ? kernels::UpdateKind::dense
                   : flags.update == "gradient" ? kernels::UpdateKind::gradient
                                                : kernels::UpdateKind::sparse;
+    if (flags.masked) settle_masks(flags);
     spec.inner = flags.inner != 0 ? flags.inner : spec.update == kernels::UpdateKind::gradient ? 1 : 10;
     spec.members = flags.rounds.terms.members;
     if (flags.outer_rate != 0) spec.outer_rate = flags.outer_rate;
@@ -249,6 +265,15 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
                   "--ahead", flags.ahead,
                   "rollback: rounds that may be undone; a round waits until those before them are final (up to 8)"))
         ->check(CLI::Range(std::uint32_t{1}, market::kAheadMax));
+    CLI::Option* masked = of_rounds(command.add_flag(
+        "--masked", flags.masked, "Send changes under masks, of which nobody sees more than the sum of a round"));
+    masked->excludes("--update", "--max-age", "--bits");
+    command.add_option("--mask-bits", spec.mask_bits, "Bits of a value that is sent under masks (10)")
+        ->check(CLI::Range(2, 27))
+        ->needs(masked);
+    command.add_option("--mask-blocks", flags.mask_blocks, "Most blocks of each step of the masks (20)")
+        ->check(CLI::PositiveNumber)
+        ->needs(masked);
     of_rounds(command.add_flag("--private", terms.private_data,
                                "Members train on data of their own that nobody else has; --data gives the shapes, and "
                                "stays here. Only accounts that you admit take part, and nobody may be able to check "

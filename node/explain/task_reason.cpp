@@ -176,6 +176,38 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
         out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(kTopUp);
 }
 
+/// Before messages, members agree on the masks over them (contracts 21.11.2).
+void explain_masks(const StateView& view, const market::Group& group, const std::string& round, TaskExplanation& out) {
+    const auto masks = views::round_masks(view, group.task, group.round);
+    if (!masks) return;
+    const std::string cohort = std::to_string(masks->cohort.size());
+    if (masks->deadline != 0) out.next_height = masks->deadline;
+    switch (masks->step) {
+        case market::MaskStep::keys:
+            out.why = round + ": members post keys for its masks; " + cohort + " of " + std::to_string(group.senders) +
+                      " have";
+            out.next = "those that have deal shares of their secrets";
+            return;
+        case market::MaskStep::shares:
+            out.why = round + ": " + std::to_string(masks->dealt.size()) + " of " + cohort +
+                      " members have dealt shares of their secrets";
+            out.next = "members look whether the shares fit";
+            return;
+        case market::MaskStep::complaints:
+            out.why = round + ": members look whether the shares of " + std::to_string(masks->dealt.size()) +
+                      " others fit, and train";
+            out.next = "messages are sent under masks";
+            return;
+        case market::MaskStep::lost:
+            out.why = round + ": too few members took part in its masks, so it closes without messages";
+            out.next = "the next round begins with new keys";
+            return;
+        case market::MaskStep::messages:
+        case market::MaskStep::unmasking:
+        case market::MaskStep::open: return;
+    }
+}
+
 /// Phases of a round end at their deadline, or earlier when all have done their part.
 void explain_group(const StateView& view, const market::Task& task, TaskExplanation& out) {
     const auto terms = views::group_spec(view, task.id);
@@ -196,6 +228,7 @@ void explain_group(const StateView& view, const market::Task& task, TaskExplanat
             out.why =
                 round + ": members train; " + sent + " of " + std::to_string(group->senders) + " have sent a message";
             out.next = "the messages are fetched";
+            explain_masks(view, *group, round, out);
             return;
         case GroupPhase::spreading:
             out.reason = TaskReason::group_fetching;

@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "kernels/commit/contract.hpp"
+#include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
 #include "kernels/program/codec.hpp"
+#include "market/masks/records.hpp"
 #include "merkle/base/durable_file.hpp"
 
 namespace retrace::node {
@@ -57,6 +59,26 @@ Status<> check_rollbacks(const GroupTerms& terms) {
     return Unit{};
 }
 
+Status<> check_masks(const GroupTerms& terms, std::uint32_t least, std::uint64_t catch_up_max,
+                     const kernels::GroupPlan& plan) {
+    if (plan.has_masks() != (terms.mask_bits != 0))
+        return error("[rounds] mask_bits is for a plan with masks, and such a plan needs it; compile the task anew");
+    if (terms.mask_bits == 0) return Unit{};
+    if (terms.members < market::kCohortMin || terms.members > market::kMaskedMembersMax)
+        return error("[rounds] members must be from 3 to " + std::to_string(market::kMaskedMembersMax) + " with masks");
+    if (least < market::kCohortMin) return error("[rounds] least_members must be 3 or more with masks");
+    if (terms.max_age != 0) return error("[rounds] max_age must be 0 with masks");
+    if (terms.rollbacks != 0) return error("[rounds] rollbacks must be 0 with masks: no message can leave a sum");
+    if (terms.private_data)
+        return error("[rounds] private data and masks do not go together yet: an audited state would show the update");
+    if (terms.mask_blocks == 0 || 4 * terms.mask_blocks + 3 >= terms.round_blocks)
+        return error("[rounds] mask_blocks must be 1 or more, and 4 times mask_blocks + 3 below round_blocks");
+    if (catch_up_max < terms.members + kernels::kMaskRowsMax)
+        return error("[rounds] catch_up_max must be at least members + " + std::to_string(kernels::kMaskRowsMax) +
+                     " with masks");
+    return Unit{};
+}
+
 /// Whether the tensor is named after another one, as moments are: NAME.m of NAME.
 bool is_moment(const kernels::Program& train, const std::string& name) {
     return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states, [&](const auto& other) {
@@ -88,12 +110,17 @@ std::vector<market::PhaseRoot> phase_roots(const kernels::PlanHeader& header) {
 Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::GroupPlan& plan) {
     if (plan.steps_max != terms.inner)
         return error("[rounds] inner must be " + std::to_string(plan.steps_max) + " on the market, as in the plan");
-    const std::uint32_t least = terms.least.value_or(std::max<std::uint32_t>(2, (terms.members + 1) / 2));
+    const std::uint32_t fewest = terms.mask_bits != 0 ? market::kCohortMin : 2;
+    const std::uint32_t least = terms.least.value_or(std::max<std::uint32_t>(fewest, (terms.members + 1) / 2));
     // A member whose inner steps are max_age rounds old may stay away absence_limit rounds more.
-    const std::uint64_t missed = times(std::uint64_t{terms.absence_limit} + terms.max_age + 1, terms.members);
+    // A message brings its own mask, and in the worst record those of pairs with members that were not recorded.
+    const std::uint64_t of_round = terms.mask_bits != 0 ? 2 * terms.members : terms.members;
+    std::uint64_t missed = times(std::uint64_t{terms.absence_limit} + terms.max_age + 1, of_round);
+    if (terms.mask_bits != 0) missed = std::max<std::uint64_t>(missed, terms.members + kernels::kMaskRowsMax);
     const std::uint64_t catch_up_max = terms.catch_up_max.value_or(std::min(missed, kernels::kPositionsMax));
     RETRACE_CHECK(check_counts(terms, least, catch_up_max));
     RETRACE_CHECK(check_rollbacks(terms));
+    RETRACE_CHECK(check_masks(terms, least, catch_up_max, plan));
     const kernels::PlanHeader header = kernels::header_of(plan);
     market::GroupSpec out;
     out.rounds = static_cast<std::uint32_t>(terms.rounds);
@@ -110,6 +137,8 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     out.keep_rounds = terms.keep_rounds;
     out.catch_up_max = static_cast<std::uint32_t>(catch_up_max);
     out.max_age = terms.max_age;
+    out.mask_bits = terms.mask_bits;
+    out.mask_blocks = terms.mask_blocks;
     out.rollbacks = terms.rollbacks;
     out.ahead = terms.ahead;
     if (!terms.private_data) return out;
@@ -140,9 +169,8 @@ std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members
     for (const kernels::PhaseProgram& phase : plan.phases) {
         const bool starts = phase.phase == kernels::Phase::init || phase.phase == kernels::Phase::enter;
         if (starts || phase.phase == kernels::Phase::restore) continue;
-        const std::uint64_t count = phase.phase == kernels::Phase::add     ? members
-                                    : phase.phase == kernels::Phase::inner ? plan.steps_max
-                                                                           : 1;
+        const bool of_members = phase.phase == kernels::Phase::add || phase.phase >= kernels::Phase::unmask;
+        const std::uint64_t count = of_members ? members : phase.phase == kernels::Phase::inner ? plan.steps_max : 1;
         const std::uint64_t cost = times(kernels::step_cost(phase.program), count);
         sum = cost > kMost - sum ? kMost : sum + cost;
     }

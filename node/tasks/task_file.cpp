@@ -136,6 +136,8 @@ void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     terms.absence_limit = count("absence_limit", 1, market::kKeepRoundsMax).value_or(terms.absence_limit);
     terms.catch_up_max = count("catch_up_max", 1, kernels::kPositionsMax);
     terms.max_age = count("max_age", 0, market::kKeepRoundsMax).value_or(0);
+    terms.mask_bits = static_cast<std::uint8_t>(count("mask_bits", 0, 27).value_or(0));
+    if (terms.mask_bits != 0) blocks("mask_blocks", terms.mask_blocks);
     terms.rollbacks = static_cast<std::uint8_t>(count("rollbacks", 0, market::kRollbacksMax).value_or(0));
     terms.ahead = count("ahead", 0, market::kAheadMax).value_or(0);
     terms.private_data = table.flag("private").value_or(false);
@@ -250,6 +252,8 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
         if (group.least) rounds.insert("least_members", *group.least);
         if (group.catch_up_max) rounds.insert("catch_up_max", *group.catch_up_max);
         if (group.max_age != 0) rounds.insert("max_age", group.max_age);
+        if (group.mask_bits != 0) rounds.insert("mask_bits", group.mask_bits);
+        if (group.mask_bits != 0) rounds.insert("mask_blocks", static_cast<std::int64_t>(group.mask_blocks));
         if (group.rollbacks != 0) rounds.insert("rollbacks", group.rollbacks);
         if (group.ahead != 0) rounds.insert("ahead", group.ahead);
         if (group.private_data) rounds.insert("private", true);

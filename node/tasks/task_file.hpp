@@ -24,7 +24,9 @@ struct GroupTerms {
     /// each member.
     std::optional<std::uint32_t> catch_up_max;
     std::uint32_t max_age = 0;
-    std::uint8_t rollbacks = 0;  ///< 0: messages of a member that is convicted stand.
+    std::uint8_t mask_bits = 0;     ///< Bits of a value of a message that is sent under masks; 0: without masks.
+    std::uint64_t mask_blocks = 0;  ///< Blocks of each step of the masks; 0 without.
+    std::uint8_t rollbacks = 0;     ///< 0: messages of a member that is convicted stand.
     std::uint32_t ahead = 0;
     bool private_data = false;  ///< Members train on data of their own, of the shapes of the task's, which stay here.
 };
