@@ -38,6 +38,8 @@ const std::vector<CheatName>& solver_cheats() {
         {slug(ComputeAttack::poison_nan), "member of a group: a message has no number in it"},
         {slug(ComputeAttack::poison_norm), "member of a group: a message is very large"},
         {slug(ComputeAttack::copy_message), "member of a group: a message is another member's"},
+        {slug(ComputeAttack::wrong_mask),
+         "member of a group with masks: masks its messages otherwise than its keys say"},
         {slug(ProtocolAttack::wrong_message), "member of a group: sends the roots of another message than its own"},
         {slug(ProtocolAttack::hide_message), "member of a group: serves its messages to nobody"},
         {slug(ProtocolAttack::list_falsely), "member of a group: states to have every message"},

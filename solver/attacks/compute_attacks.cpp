@@ -25,7 +25,8 @@ constexpr std::array kAttacks = {ComputeAttack::ulp,
                                  ComputeAttack::hyper_parameter,
                                  ComputeAttack::poison_nan,
                                  ComputeAttack::poison_norm,
-                                 ComputeAttack::copy_message};
+                                 ComputeAttack::copy_message,
+                                 ComputeAttack::wrong_mask};
 
 class SkippingRunner final : public ForgingRunner {
 public:
@@ -176,6 +177,7 @@ std::string_view slug(ComputeAttack attack) noexcept {
         case ComputeAttack::poison_nan: return "poison_nan";
         case ComputeAttack::poison_norm: return "poison_norm";
         case ComputeAttack::copy_message: return "copy_message";
+        case ComputeAttack::wrong_mask: return "wrong_mask";
     }
     return "unknown";
 }
@@ -224,7 +226,8 @@ std::unique_ptr<StepRunner> make_attacker(ComputeAttack attack, const Schedule& 
         case ComputeAttack::silent:
         case ComputeAttack::poison_nan:
         case ComputeAttack::poison_norm:
-        case ComputeAttack::copy_message: break;
+        case ComputeAttack::copy_message:
+        case ComputeAttack::wrong_mask: break;
     }
     return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
 }

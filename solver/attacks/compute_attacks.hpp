@@ -27,6 +27,7 @@ enum class ComputeAttack : std::uint8_t {
     poison_nan = 8,        ///< A member's message has no number in it. Only in groups, as the next.
     poison_norm = 9,       ///< A member's message is very large.
     copy_message = 10,     ///< A member's message is that of another in the round before.
+    wrong_mask = 11,  ///< The masks over a member's messages are not those of its seeds. Only in groups with masks.
 };
 std::string_view slug(ComputeAttack attack) noexcept;
 std::optional<ComputeAttack> parse_compute_attack(std::string_view text) noexcept;

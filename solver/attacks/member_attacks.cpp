@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/plan/mask_table.hpp"
+
 namespace retrace::solver {
 namespace {
 
@@ -24,13 +26,23 @@ bool writes_shared(const Program& program, std::uint32_t shared) {
     return false;
 }
 
-/// Only the phases `init`, `enter` and `press` write a message, and only `press` leaves the shared tensors (kernels/plan
-/// 1.3). Of those that leave both, the inner steps read data.
+/// `unmask` and `mask` read a table of masks.
+bool reads_masks(const Program& program) {
+    const std::uint32_t first = program.states + program.constants;
+    return program.datasets == 2 && program.tensors[first].dims == kernels::kMaskTableDims;
+}
+
+/// Only the phases `init`, `enter`, `press` and `mask`, and `end` under masks, write a message, and only `press` and `mask`
+/// leave the shared tensors (kernels/plan 1.3). Of those that leave both, the inner steps read data.
 bool is_press(const GroupTerms& group, const Program& program) {
-    return writes_any(program, group.public_tensors) && !writes_shared(program, group.shared);
+    return writes_any(program, group.public_tensors) && !writes_shared(program, group.shared) && !reads_masks(program);
+}
+bool is_mask(const GroupTerms& group, const Program& program) {
+    return writes_any(program, group.public_tensors) && reads_masks(program);
 }
 bool is_inner(const GroupTerms& group, const Program& program) {
-    return !writes_any(program, group.public_tensors) && !writes_shared(program, group.shared) && program.datasets != 0;
+    return !writes_any(program, group.public_tensors) && !writes_shared(program, group.shared) &&
+           program.datasets != 0 && !reads_masks(program);
 }
 
 /// Replaces a member's message in one round.
@@ -63,6 +75,13 @@ OtherMessageRunner::Change fill_with(std::uint32_t bits, const GroupTerms& group
             if (tensor.dtype != kernels::DType::f32) continue;
             for (std::uint64_t i = 0; i < tensor.elements(); ++i) store_u32(tensor.data.data() + 4 * i, bits);
         }
+    };
+}
+
+/// Puts another mask over the message than its seeds give.
+OtherMessageRunner::Change shift_words(const GroupTerms& group) {
+    return [numbers = group.public_tensors](State& after, const State&) {
+        for (const std::uint32_t t : numbers) after.tensors[t].data[0] ^= 1;
     };
 }
 
@@ -99,10 +118,14 @@ std::unique_ptr<StepRunner> make_member_attacker(ComputeAttack attack, const Tas
     if (attack == ComputeAttack::poison_nan) change = fill_with(kNan, group);
     if (attack == ComputeAttack::poison_norm) change = fill_with(kLarge, group);
     if (attack == ComputeAttack::copy_message) change = copy_from(messages, terms.id, base, group, program, pool);
+    // The steps of masks do not tell rounds apart, so it does so in each.
+    if (attack == ComputeAttack::wrong_mask && is_mask(group, program))
+        return std::make_unique<OtherMessageRunner>(shift_words(group), 0, 0, program, std::move(inputs), pool);
     if (change && is_press(group, program))
         return std::make_unique<OtherMessageRunner>(std::move(change), first + 1, first + group.steps_max, program,
                                                     std::move(inputs), pool);
-    if (change || !is_inner(group, program)) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+    if (change || attack == ComputeAttack::wrong_mask || !is_inner(group, program))
+        return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
     // Op steps of the inner steps are numbered as those of a task with an interval of steps_max. An attack on a step that
     // the member does not make, because fewer fit into the round, has no effect.
     const Schedule schedule{std::uint64_t{group.rounds} * group.steps_max, group.steps_max};

@@ -34,6 +34,7 @@ const SolverCase kSolvers[] = {
     {"poison_nan", ComputeAttack::poison_nan},
     {"poison_norm", ComputeAttack::poison_norm},
     {"copy_message", ComputeAttack::copy_message},
+    {"wrong_mask", ComputeAttack::wrong_mask},
     {"wrong_message", std::nullopt, ProtocolAttack::wrong_message},
     {"hide_message", std::nullopt, ProtocolAttack::hide_message},
     {"list_falsely", std::nullopt, ProtocolAttack::list_falsely},
