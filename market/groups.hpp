@@ -126,7 +126,7 @@ struct Round {
     std::vector<RoundEntry> entries;   ///< Recorded messages, by ascending run.
     std::uint32_t total = 0;           ///< Sum of their weights.
     std::vector<std::uint32_t> holds;  ///< Runs that revealed what they have, ascending.
-    std::vector<MaskTerm> masks;       ///< In the sum of the messages; none without masks or if they were lost.
+    std::vector<MaskTerm> masks{};     ///< In the sum of the messages; none without masks or if they were lost.
     Hash32 terms;                      ///< Root of their table (kernels::mask_table), zero if there are none.
     bool operator==(const Round&) const = default;
     static auto tie(auto& r) {
@@ -139,13 +139,13 @@ struct Round {
 struct RoundMessage {
     std::uint64_t segment = 0;  ///< Segment at whose end it is.
     std::uint32_t steps = 0;
-    std::vector<Hash32> tensors;  ///< Roots of the public tensors, as in the state at the end of the segment.
-    bool recorded = false;        ///< Set when the round closes.
-    std::uint32_t age = 0;        ///< As RoundEntry::age.
-    bool unpaid = false;          ///< Recorded, but its run did not help to unmask the sum.
-    Hash32 mask_root;             ///< In a group with masks, root of the table of those over the message,
-    Hash32 dealers;               ///< dealers_digest of the keys that they follow from,
-    std::vector<MaskTerm> masks;  ///< and they themselves, once the state at the end of the segment is open.
+    std::vector<Hash32> tensors;    ///< Roots of the public tensors, as in the state at the end of the segment.
+    bool recorded = false;          ///< Set when the round closes.
+    std::uint32_t age = 0;          ///< As RoundEntry::age.
+    bool unpaid = false;            ///< Recorded, but its run did not help to unmask the sum.
+    Hash32 mask_root{};             ///< In a group with masks, root of the table of those over the message,
+    Hash32 dealers{};               ///< dealers_digest of the keys that they follow from,
+    std::vector<MaskTerm> masks{};  ///< and they themselves, once the state at the end of the segment is open.
     bool operator==(const RoundMessage&) const = default;
     static auto tie(auto& m) {
         return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age, m.unpaid, m.mask_root, m.dealers, m.masks);

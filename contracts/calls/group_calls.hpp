@@ -41,7 +41,7 @@ struct CommitRound {
     std::uint32_t base = 0, steps = 0;
     Hash32 commitment;
     std::vector<Hash32> message;
-    Hash32 masks;
+    Hash32 masks{};
 };
 /// Commits to the messages of the open round that the member has whole: market::holding_commitment.
 struct CommitHoldings {
@@ -79,7 +79,8 @@ struct OpenMember {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     Hash32 salt, root;
-    Bytes leaves, masks;
+    Bytes leaves;
+    Bytes masks{};
 };
 /// Posts the member's one-time keys for the masks of the open round: an encoded market::MaskKeys.
 struct MaskKeys {
