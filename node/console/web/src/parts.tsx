@@ -134,10 +134,21 @@ export const ErrorLine = ({ text }: { text: string }) =>
         </p>
     ) : null;
 
+export type Columns = [name: string, kind?: "num"][];
+export const HeadCells = ({ of }: { of: Columns }) => (
+    <>
+        {of.map(([name, kind]) => (
+            <th scope="col" class={kind} key={name}>
+                {name}
+            </th>
+        ))}
+    </>
+);
+
 /** A table that scrolls sideways by itself, so that the page does not on a phone. */
 export function Table({ label, head, children, empty }: {
     label: string;
-    head: [name: string, kind?: "num"][];
+    head: Columns;
     children: ComponentChildren;
     empty?: string | false;
 }) {
@@ -145,13 +156,7 @@ export function Table({ label, head, children, empty }: {
         <div class="scroll" tabIndex={0} role="group" aria-label={label}>
             <table>
                 <thead>
-                    <tr>
-                        {head.map(([name, kind]) => (
-                            <th scope="col" class={kind} key={name}>
-                                {name}
-                            </th>
-                        ))}
-                    </tr>
+                    <tr><HeadCells of={head} /></tr>
                 </thead>
                 <tbody>
                     {empty ? (

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count } from "./format";
+import { type Columns, HeadCells } from "./parts";
 
 const kRowPixels = 28; // .windowed td in style.css
 const kBeyond = 12; // rows above and below what can be seen
@@ -12,7 +13,7 @@ const kRowsMax = 1_000_000; // browsers limit the height of an element
 /** `cells` of a row, undefined while it is not known; `look` is told which rows are wanted. */
 export function WindowedTable({ label, head, total, cells, look, empty }: {
     label: string;
-    head: [name: string, kind?: "num"][];
+    head: Columns;
     total: number;
     cells: (row: number) => ComponentChildren | undefined;
     look: (first: number, last: number) => void;
@@ -41,13 +42,7 @@ export function WindowedTable({ label, head, total, cells, look, empty }: {
             <div ref={box} class="scroll windowed" tabIndex={0} role="group" aria-label={label} onScroll={scrolled}>
                 <table aria-rowcount={rows + 1}>
                     <thead>
-                        <tr aria-rowindex={1}>
-                            {head.map(([name, kind]) => (
-                                <th scope="col" class={kind} key={name}>
-                                    {name}
-                                </th>
-                            ))}
-                        </tr>
+                        <tr aria-rowindex={1}><HeadCells of={head} /></tr>
                     </thead>
                     <tbody>
                         {gap(from, "above")}

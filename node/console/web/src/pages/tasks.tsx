@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { count, num, tame } from "../format";
 import { useTitle } from "../hooks";
-import { Address, BlockLink, Coins, Panel, Pending, State, Table } from "../parts";
+import { Address, BlockLink, Coins, type Columns, Panel, Pending, State, Table } from "../parts";
 import type { TaskSummary } from "../records";
 import { useAllTasks, useTasksIn } from "../task_rows";
 import { WindowedTable } from "../windowed";
@@ -19,7 +19,7 @@ export function Bar({ done, of, label }: { done: number; of: number; label: stri
     );
 }
 
-const kHead: [name: string, kind?: "num"][] = [["task"], ["name"], ["state"], ["paid segments"], ["at most", "num"], ["requester"], ["posted", "num"]];
+const kHead: Columns = [["task"], ["name"], ["state"], ["paid segments"], ["at most", "num"], ["requester"], ["posted", "num"]];
 
 const cellsOf = (one: TaskSummary) => (
     <>
