@@ -82,6 +82,15 @@ Status<> check_reachable(const std::string& endpoint, const std::string& node_ur
                  "0.0.0.0 and --port, and with --endpoint the URL at which others reach that port");
 }
 
+Status<> check_node_of_data(const std::string& node_url, bool proves) {
+    const auto node = parse_url(node_url);
+    if (proves || (node && is_loopback(node->host))) return Unit{};
+    return error(
+        "--data is refused: the node at " + node_url +
+        " is on another machine and its answers are not proved, so it chooses which programs read the data; run a "
+        "node on this machine, or give --trust-height and --trust-hash");
+}
+
 std::uint64_t default_memory() { return memory_limit() / 4 * 3; }
 
 AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
@@ -108,9 +117,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
     if (!options.private_data.empty() && !process->developer_chain_)
-        return error("--data is refused: the chain at " + options.node_url +
-                     " is not a developer chain, and private trainings do not keep data from whoever posts a task yet "
-                     "(docs/threat-model.md, open 55)");
+        RETRACE_CHECK(check_node_of_data(options.node_url, options.trust.has_value()));
     process->earnings_.last = *height;
     RETRACE_CHECK(process->load_private_data());
     RETRACE_CHECK(process->open_stores());

@@ -67,6 +67,10 @@ Status<> bind_to_chain(const std::filesystem::path& folder, std::uint64_t chain_
 /// and an agent whose data nobody can fetch loses stake.
 Status<> check_reachable(const std::string& endpoint, const std::string& node_url);
 
+/// Refuses private data with a node on another machine, unless it `proves` its answers: it could say that a task is of a
+/// requester whose programs may read the data.
+Status<> check_node_of_data(const std::string& node_url, bool proves);
+
 /// Default memory quota of tasks in bytes: three quarters of memory_limit().
 std::uint64_t default_memory();
 

@@ -196,7 +196,7 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
     const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
     if (state.failure()) return fail(program, state.failure()->message);
     // A member of a private group takes in records and trains in segments of their own; the odds are about the former.
-    const std::uint64_t unverified = is_private(*task) ? spec.segments() - 1 : 0;
+    const std::uint64_t unverified = is_private(*task) ? task->group->rounds : 0;
     const std::uint64_t segments = is_private(*task) ? unverified : spec.segments();
     json::object detection;  // Empty if no auditor can be drawn.
     for (const std::uint64_t bad : {1, 2, 5, 10, 20, 50}) {

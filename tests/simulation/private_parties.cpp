@@ -86,7 +86,8 @@ void VerifierParty::update_consents(const ledger::StateView& view, std::uint64_t
     for (const std::uint64_t id : members.empty() ? std::vector<std::uint64_t>() : views::active_tasks(view)) {
         const auto terms = views::group_spec(view, id);
         if (!terms || terms->private_sets == 0) continue;
-        for (const std::uint32_t index : views::task(view, id)->active) {
+        const auto task = views::task(view, id);
+        for (const std::uint32_t index : task->active) {
             const auto run = views::run(view, id, index);
             const auto member = views::member(view, id, index);
             if (!run || !member || run->state != market::RunState::running) continue;

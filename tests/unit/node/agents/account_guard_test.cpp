@@ -87,5 +87,16 @@ TEST(AccountGuard, SaysWhatToDo) {
                                  ::testing::HasSubstr("stop one of them")));
 }
 
+TEST(PrivateDataOfAgents, AreReadForNoNodeThatCouldLieAboutTheRequester) {
+    for (const char* own : {"http://127.0.0.1:8545", "http://localhost:8545", "http://[::1]:8545"})
+        EXPECT_TRUE(check_node_of_data(own, false)) << own;
+    for (const char* other : {"https://node.example:8545", "http://192.168.1.2:8545", "127.0.0.1.example", ""}) {
+        const auto refused = check_node_of_data(other, false);
+        ASSERT_FALSE(refused) << other;
+        EXPECT_THAT(refused.error().message, ::testing::HasSubstr("--trust-hash"));
+        EXPECT_TRUE(check_node_of_data(other, true)) << other;
+    }
+}
+
 }  // namespace
 }  // namespace retrace::node

@@ -71,8 +71,10 @@ TEST_F(AgentConfig, PrivateDataAreForWhatTheOperatorNames) {
     EXPECT_THAT(said(many).text, HasSubstr("--consent names 17 accounts"));
     EXPECT_THAT(said({"--consent", account + "07"}).text, HasSubstr("name the folder"));
 
-    for (const std::string& wrong : {std::string("F"), "3:" + account + "07", account + "07=F", "0:" + account + "07=F",
-                                     "3:alice=F", "3:" + account + "07=", "x:" + account + "07=F"})
+    const std::vector<std::string> unnamed{
+        "F",         "3:" + account + "07",  account + "07=F",       "0:" + account + "07=F",
+        "3:alice=F", "3:" + account + "07=", "x:" + account + "07=F"};
+    for (const std::string& wrong : unnamed)
         EXPECT_THAT(said({"--data", wrong}, "verifier").text, HasSubstr("--data must be TASK:ACCOUNT=FOLDER")) << wrong;
     EXPECT_THAT(said({"--data", "3:" + account + "07=/a=b"}, "verifier").text, HasSubstr("/missing"));
 }
