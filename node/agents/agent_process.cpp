@@ -116,8 +116,13 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     const auto params = process->immutable_.params(state);
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
-    if (!options.private_data.empty() && !process->developer_chain_)
+    if (!options.private_data.empty()) {
         RETRACE_CHECK(check_node_of_data(options.node_url, options.trust.has_value()));
+        if (!process->developer_chain_)
+            return error("--data is refused: the chain at " + options.node_url +
+                         " is not a developer chain, and private trainings are not safe for members yet "
+                         "(docs/threat-model.md, open 55)");
+    }
     process->earnings_.last = *height;
     RETRACE_CHECK(process->load_private_data());
     RETRACE_CHECK(process->open_stores());

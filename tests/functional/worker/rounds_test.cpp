@@ -42,9 +42,10 @@ protected:
             const kernels::SegmentSpan span{round == 0 ? 0 : round - 1, round, 3, std::nullopt};
             const auto segment = kernels::SegmentPositions::make(span, counts, plan.steps_max());
             ASSERT_TRUE(segment.has_value());
-            const auto message = [&](std::uint64_t of, std::uint32_t number) {
+            const auto message = [&](const kernels::Position& at) {
                 kernels::Message out{{3, 6, 0, 3}, {}};
-                for (const kernels::Tensor& tensor : records.at(of).at(number)) out.tensors.push_back(&tensor);
+                for (const kernels::Tensor& tensor : records.at(at.record).at(at.message))
+                    out.tensors.push_back(&tensor);
                 return out;
             };
             const auto watch = [&](std::uint64_t, const kernels::Position&, const std::vector<kernels::Metric>&) {

@@ -5,6 +5,7 @@
 #include "market/groups.hpp"
 #include "market/masks/records.hpp"
 #include "market/params.hpp"
+#include "market/price_curve.hpp"
 #include "market/record.hpp"
 #include "market/reservations.hpp"
 #include "market/rollbacks.hpp"
@@ -18,7 +19,7 @@ namespace {
 using namespace market;
 using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
                                VerifierInfo, Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment,
-                               Member, RoundMasks, MemberMasks, TopUp, Reservation, Rollbacks, MemberAttempts, Consent>;
+                               Member, RoundMasks, MemberMasks, Auctions, Reservation, Rollbacks, MemberAttempts, Consent>;
 
 /// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {
