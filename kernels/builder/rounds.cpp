@@ -37,9 +37,11 @@ struct States {
     std::vector<Value> parameters;      // in the order of parts
     std::vector<Value> moments;         // those of the training program, but of gradients
     Value residual, norm_sum, found;
-    Value gradient, gradient_sum;  // only of gradients
-    MaskedStates masked;           // only of messages under masks
-    std::vector<Value> metrics;    // of the last inner step, if the training keeps them
+    Value gradient, gradient_sum;                   // only of gradients
+    Value merge_residual, merge_sum;                // only with regions,
+    Value merge_norm, merge_norm_sum, merge_found;  // as norm, norm_sum and found are of the whole group
+    MaskedStates masked;                            // only of messages under masks
+    std::vector<Value> metrics;                     // of the last inner step, if the training keeps them
 };
 
 class Builder {
@@ -66,6 +68,12 @@ public:
         if (masked_) {
             RETRACE_CHECK(add(plan, Phase::unmask, false, &Builder::write_unmask));
             RETRACE_CHECK(add(plan, Phase::mask, true, &Builder::write_mask));
+        }
+        if (has_regions()) {
+            RETRACE_CHECK(add(plan, Phase::merge_begin, false, &Builder::write_merge_begin));
+            RETRACE_CHECK(add(plan, Phase::merge_add, false, &Builder::write_merge_add));
+            RETRACE_CHECK(add(plan, Phase::merge_press, false, &Builder::write_merge_press));
+            RETRACE_CHECK(add(plan, Phase::merge_restore, false, &Builder::write_merge_restore));
         }
         RETRACE_CHECK(check(plan));
         return plan;
@@ -146,12 +154,20 @@ private:
             s.gradient_sum = g.state("rounds.gradient_sum", DType::f32, dims());
         }
         if (masked_) masked_->declare_own(g, s.masked);
+        if (has_regions()) {
+            s.merge_residual = g.state("rounds.merge_residual", DType::f32, dims());
+            s.merge_sum = g.state("rounds.merge_sum", DType::f32, dims());
+            s.merge_norm = g.state("rounds.merge_norm", DType::f32, {});
+            s.merge_norm_sum = g.state("rounds.merge_norm_sum", DType::f32, {});
+            s.merge_found = g.state("rounds.merge_found", DType::f32, {});
+        }
         for (std::uint32_t t = 0; t < programs_.train.states; ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
             if (is_metric_tensor(record.name)) s.metrics.push_back(g.state(record.name, record.dtype, record.dims));
         }
         return s;
     }
+    bool has_regions() const { return spec_.regions != 0; }
     bool sends_gradients() const { return spec_.update == UpdateKind::gradient; }
 
     /// Values for the state tensors of the program of a training step; members that send gradients have no moments, and
@@ -225,6 +241,10 @@ private:
         for (const Value state : s.metrics) clear(g, state);
         if (masked_)
             for (const Value state : {s.masked.sum, s.masked.sent, s.masked.sent_turn}) clear(g, state);
+        if (has_regions()) {
+            for (const Value state : {s.merge_residual, s.merge_sum, s.merge_norm_sum, s.merge_found}) clear(g, state);
+            g.set_next(s.merge_norm, fill(g, first_norm(), {}));
+        }
         if (!sends_gradients()) return;
         for (const Value state : {s.gradient, s.gradient_sum}) clear(g, state);
     }
@@ -274,15 +294,16 @@ private:
         if (masked_) clear(g, s.masked.sum);
     }
 
-    void write_add(Graph& g, const States& s) const {
+    /// A message as `add` and `merge_add` read it.
+    struct Added {
+        Value change,
+            weight;  // What it says, 0 where it is not finite; its share of the record, less if it is too long.
+        Value share, norm, limit, finite;
+    };
+    Added read_message(Graph& g, Value usual) const {
         std::vector<Value> message;
-        for (const MessagePart& part : parts_of_message())
-            message.push_back(g.dataset(part.name, part.dtype, part.dims));
+        for (const MessagePart& part : form_->parts()) message.push_back(g.dataset(part.name, part.dtype, part.dims));
         const Value facts = g.dataset("facts", DType::i32, kFactDims);
-        if (masked_) {  // Messages under masks count alike.
-            masked_->gain(g, s.masked, message[0]);
-            return g.set_next(s.found, add_value(g, s.found, g.scalar(1.0f)));
-        }
         const auto fact = [&](std::uint64_t i) {
             return convert(g, reshape(g, slice(g, facts, {0, i}, {1, 1}), {}), DType::f32);
         };
@@ -292,23 +313,52 @@ private:
         const Value norm = g.op(OpCode::sqrt, {sum_all(g, mul(g, change, change))});
         // A message with an element that is not finite has no finite norm.
         const Value finite = g.op(OpCode::less, {norm, g.scalar(std::numeric_limits<float>::infinity())});
-        const Value limit = mul(g, g.scalar(spec_.clip), s.norm);
+        const Value limit = mul(g, g.scalar(spec_.clip), usual);
         const Value shrunk = div(g, limit, norm);
         const Value factor = select(g, g.op(OpCode::greater, {norm, limit}), shrunk, one);
         const Value weight = mul(g, share, factor), counts = select(g, finite, change, zero);
+        return {counts, weight, share, norm, limit, finite};
+    }
+    /// Adds a message's part to the mean norm of finite ones.
+    void count_norm(Graph& g, const Added& added, Value norm_sum, Value found) const {
+        const Value counted = g.op(OpCode::min, {added.norm, added.limit});
+        const Value part = select(g, added.finite, mul(g, added.share, counted), g.scalar(0.0f));
+        g.set_next(norm_sum, add_value(g, norm_sum, part));
+        g.set_next(found, select(g, added.finite, g.scalar(1.0f), found));
+    }
+
+    /// Messages under masks count alike.
+    void write_add_masked(Graph& g, const States& s) const {
+        const MessagePart part = parts_of_message()[0];
+        const Value message = g.dataset(part.name, part.dtype, part.dims);
+        g.dataset("facts", DType::i32, kFactDims);
+        masked_->gain(g, s.masked, message);
+        g.set_next(s.found, add_value(g, s.found, g.scalar(1.0f)));
+    }
+
+    void write_add(Graph& g, const States& s) const {
+        if (masked_) return write_add_masked(g, s);
+        const Added added = read_message(g, s.norm);
         if (sends_gradients())
-            g.set_next(s.gradient_sum, fma(g, weight, counts, s.gradient_sum));
+            g.set_next(s.gradient_sum, fma(g, added.weight, added.change, s.gradient_sum));
         else
-            g.set_next(s.anchor, fma(g, neg(g, mul(g, g.scalar(outer_rate()), weight)), counts, s.anchor));
-        const Value counted = g.op(OpCode::min, {norm, limit});
-        g.set_next(s.norm_sum, add_value(g, s.norm_sum, select(g, finite, mul(g, share, counted), zero)));
-        g.set_next(s.found, select(g, finite, one, s.found));
+            g.set_next(s.anchor, fma(g, neg(g, mul(g, g.scalar(outer_rate()), added.weight)), added.change, s.anchor));
+        count_norm(g, added, s.norm_sum, s.found);
     }
     float outer_rate() const { return spec_.outer_rate.value_or(default_outer_rate(spec_, parameters_)); }
     static Value add_value(Graph& g, Value a, Value b) { return g.op(OpCode::add, {a, b}); }
 
     void write_unmask(Graph& g, const States& s) const { masked_->unmask(g, s.masked); }
     void write_mask(Graph& g, const States& s) const { masked_->mask(g, s.masked); }
+
+    /// Moves the usual norm to the mean norm `sum` of messages, if one was finite. Returns whether one was.
+    static Value move_norm(Graph& g, Value norm, Value sum, Value found) {
+        const Value kept = mul(g, g.scalar(kNormKept), norm);
+        const Value next = fma(g, g.scalar(1.0f - kNormKept), sum, kept);
+        const Value any = g.op(OpCode::greater, {found, g.scalar(0.0f)});
+        g.set_next(norm, select(g, any, next, norm));
+        return any;
+    }
 
     /// As `add` does with one message, of the mean of all.
     void write_end_masked(Graph& g, const States& s) const {
@@ -332,10 +382,7 @@ private:
 
     void write_end(Graph& g, const States& s) const {
         if (masked_) return write_end_masked(g, s);
-        const Value kept = mul(g, g.scalar(kNormKept), s.norm);
-        const Value next = fma(g, g.scalar(1.0f - kNormKept), s.norm_sum, kept);
-        const Value any = g.op(OpCode::greater, {s.found, g.scalar(0.0f)});
-        g.set_next(s.norm, select(g, any, next, s.norm));
+        const Value any = move_norm(g, s.norm, s.norm_sum, s.found);
         if (!sends_gradients()) return set_parameters(g, s, s.anchor);
         // `end` of record r sees step r + 1 (plan/SPEC.md 2.3), and it is step r of the training.
         std::vector<std::vector<Value>> moments;
@@ -375,6 +422,28 @@ private:
         const std::vector<Value> message = form_->message_of(g, all);
         for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
         g.set_next(s.residual, form_->taken(g, all, message));
+    }
+
+    void write_merge_begin(Graph& g, const States& s) const {
+        for (const Value state : {s.merge_sum, s.merge_norm_sum, s.merge_found}) clear(g, state);
+    }
+
+    void write_merge_add(Graph& g, const States& s) const {
+        const Added added = read_message(g, s.merge_norm);
+        g.set_next(s.merge_sum, fma(g, added.weight, added.change, s.merge_sum));
+        count_norm(g, added, s.merge_norm_sum, s.merge_found);
+    }
+
+    void write_merge_press(Graph& g, const States& s) const {
+        const Value all = fma(g, g.scalar(spec_.residual_decay), s.merge_residual, s.merge_sum);
+        const std::vector<Value> message = form_->message_of(g, all);
+        for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
+        g.set_next(s.merge_residual, form_->taken(g, all, message));
+        move_norm(g, s.merge_norm, s.merge_norm_sum, s.merge_found);
+    }
+
+    void write_merge_restore(Graph& g, const States& s) const {
+        g.set_next(s.merge_residual, form_->added(g, s.merge_residual, s.message));
     }
 
     /// What a member has to send of its inner steps. Where the rows have no parameters there are no changes, whatever
@@ -423,6 +492,8 @@ Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingS
         return error("rounds: clip and outer rate are over 0");
     if (!(spec.residual_decay >= 0.0f && spec.residual_decay <= 1.0f))
         return error("rounds: the residual's decay is not in [0, 1]");
+    if (spec.regions != 0 && (spec.update == UpdateKind::dense || spec.update == UpdateKind::masked))
+        return error("rounds: dense updates and those under masks are not merged; choose sparse ones or gradients");
     if (spec.update == UpdateKind::gradient) {
         if (spec.inner != 1) return error("rounds: a round of gradients has one inner step");
         if (spec.outer_rate) return error("rounds: gradients have the learning rate, and no outer rate");

@@ -28,6 +28,7 @@ struct RoundsSpec {
     float clip = 2.0f;                  ///< κ: a message counts with at most this times the usual norm.
     std::uint32_t members = 8;          ///< Expected members; only the default of the outer rate depends on it.
     std::optional<float> outer_rate{};  ///< η; empty: `default_outer_rate`. Gradients have none.
+    std::uint32_t regions = 0;  ///< Not 0: the plan merges the messages of a region; not of dense and masked updates.
 };
 
 /// The outer rate that suits a number of members and of parameters: 1 for dense and masked updates, else the least of 6,

@@ -60,10 +60,10 @@ Result<GroupPlan> decode_plan(View bytes, const Limits& limits) {
     plan.shared = in.u32();
     plan.public_tensors.resize(in.count(limits.tensors, 4));
     for (std::uint32_t& tensor : plan.public_tensors) tensor = in.u32();
-    const std::uint32_t phases = in.count(static_cast<std::size_t>(Phase::mask), 6);
+    const std::uint32_t phases = in.count(static_cast<std::size_t>(kLastPhase), 6);
     for (std::uint32_t i = 0; i < phases && in.ok(); ++i) {
         PhaseProgram phase;
-        phase.phase = static_cast<Phase>(in.enumerated(1, static_cast<std::uint8_t>(Phase::mask)));
+        phase.phase = static_cast<Phase>(in.enumerated(1, static_cast<std::uint8_t>(kLastPhase)));
         phase.member_seed = in.boolean();
         const View program = in.bytes(kProgramBytesMax);
         if (!in.ok()) break;

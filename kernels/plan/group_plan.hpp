@@ -21,7 +21,14 @@ enum class Phase : std::uint8_t {
     press = 8,    ///< Makes the member's message of its local changes.
     unmask = 9,   ///< After the messages of a round under masks: takes a mask out of their sum (MaskTable, FactTensor).
     mask = 10,    ///< After `press`: puts a mask over the message (MaskTable, FactTensor).
+    // Only in a plan with regions, which has all four, and neither `unmask` nor `mask`:
+    merge_begin = 11,    ///< Before the messages of a region: clears their sum.
+    merge_add = 12,      ///< Takes one of them (its data sets: those of `add`).
+    merge_press = 13,    ///< Makes one message of the sum.
+    merge_restore = 14,  ///< Takes back such a message, which no record has.
 };
+/// Wire-stable: the phases that a plan has at most.
+inline constexpr Phase kLastPhase = Phase::merge_restore;
 
 struct PhaseProgram {
     Phase phase{};
@@ -42,9 +49,14 @@ struct GroupPlan {
     const PhaseProgram& at(Phase phase) const;  ///< Asserts that it is there.
     /// Whether messages are sent under masks: the plan has `unmask` and `mask`.
     bool has_masks() const noexcept { return find(Phase::mask) != nullptr; }
+    /// Whether members merge the messages of a region, so that every second record is one of merged messages (SPEC 2.7).
+    bool has_regions() const noexcept { return find(Phase::merge_begin) != nullptr; }
 };
 
-/// The facts about a message that `add` reads: i32 [1, 4], weight, sum of the record's weights, age, steps.
+/// Whether the phase takes in a message.
+constexpr bool takes_messages(Phase phase) noexcept { return phase == Phase::add || phase == Phase::merge_add; }
+
+/// The facts about a message that `add` and `merge_add` read: i32 [1, 4], weight, sum of the record's weights, age, steps.
 inline const Dims kFactDims{1, 4};
 
 /// Whether all members compute the same in the phase, from records alone.

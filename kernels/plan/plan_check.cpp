@@ -12,8 +12,10 @@ namespace {
 
 using Tensors = std::vector<bool>;  // by number
 
-constexpr std::string_view kNames[] = {"",      "init",    "enter", "begin",  "add", "end",
-                                       "inner", "restore", "press", "unmask", "mask"};
+constexpr std::string_view kNames[] = {"",     "init",        "enter",     "begin",       "add",
+                                       "end",  "inner",       "restore",   "press",       "unmask",
+                                       "mask", "merge_begin", "merge_add", "merge_press", "merge_restore"};
+constexpr Phase kMergePhases[] = {Phase::merge_begin, Phase::merge_add, Phase::merge_press, Phase::merge_restore};
 
 std::string name_of(Phase phase) { return "plan: " + std::string(kNames[static_cast<std::size_t>(phase)]); }
 
@@ -57,6 +59,10 @@ Status<> check_order(const GroupPlan& plan) {
         if (plan.find(phase) == nullptr) return error(name_of(phase) + " is missing");
     if ((plan.find(Phase::unmask) != nullptr) != (plan.find(Phase::mask) != nullptr))
         return error("plan: unmask and mask belong together");
+    const bool merges = plan.phases.back().phase >= Phase::merge_begin;
+    for (const Phase phase : kMergePhases)
+        if (merges && plan.find(phase) == nullptr) return error(name_of(phase) + " is missing");
+    if (merges && plan.has_masks()) return error("plan: messages under masks are not merged in regions");
     for (const PhaseProgram& phase : plan.phases)
         if (phase.member_seed && is_common(phase.phase))
             return error(name_of(phase.phase) + " may not follow the member's seed");
@@ -107,7 +113,7 @@ Status<> check_inputs(const GroupPlan& plan) {
     message.push_back(facts);
     for (const PhaseProgram& phase : plan.phases) {
         if (phase.phase == Phase::inner) continue;  // It reads the task's data.
-        const bool takes_message = phase.phase == Phase::add;
+        const bool takes_message = takes_messages(phase.phase);
         const bool takes_mask = phase.phase == Phase::unmask || phase.phase == Phase::mask;
         RETRACE_CHECK(check_datasets(phase, phase.phase == Phase::enter ? shared
                                             : takes_message             ? message
@@ -124,7 +130,7 @@ Status<> check_inputs(const GroupPlan& plan) {
 
 /// `end` may clear a message under masks, so that the last state has nothing that follows from them.
 bool may_write_message(const GroupPlan& plan, Phase phase) {
-    return phase <= Phase::enter || phase == Phase::press || phase == Phase::mask ||
+    return phase <= Phase::enter || phase == Phase::press || phase == Phase::mask || phase == Phase::merge_press ||
            (phase == Phase::end && plan.has_masks());
 }
 

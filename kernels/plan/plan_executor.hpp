@@ -26,7 +26,7 @@ constexpr MessageFacts mask_facts(std::uint32_t row) { return {row, 0, 0, 0}; }
 inline constexpr std::uint32_t kWeightsMax = 1u << 24;  ///< The weights of a record sum up to less, as fp32 are exact.
 Tensor fact_tensor(const MessageFacts& facts);
 
-/// What a position reads: of a message (`add`) the public tensors of its member, in the plan's order; for `unmask` and
+/// What a position reads: of a message (`add`, `merge_add`) the public tensors of its member, in the plan's order; for `unmask` and
 /// `mask` the table of masks.
 struct Message {
     MessageFacts facts;
@@ -34,7 +34,7 @@ struct Message {
 };
 /// Whether the phase reads a Message.
 constexpr bool reads_message(Phase phase) {
-    return phase == Phase::add || phase == Phase::unmask || phase == Phase::mask;
+    return takes_messages(phase) || phase == Phase::unmask || phase == Phase::mask;
 }
 /// Returns what such a position reads; the tensors outlive the position that is run.
 using MessageSource = std::function<Message(const Position&)>;

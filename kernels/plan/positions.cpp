@@ -19,10 +19,19 @@ Result<SegmentPositions> SegmentPositions::make(const SegmentSpan& span, std::sp
     if (!masks.empty() && masks.size() != messages.size()) return error("segment: its records lack numbers of masks");
     if (span.masks > kMaskRowsMax || (span.masks != 0 && span.steps == 0))
         return error("segment: too many masks, or masks of no message");
+    if (span.regional && (span.masks != 0 || std::ranges::any_of(masks, [](std::uint32_t n) { return n != 0; })))
+        return error("segment: messages under masks are not merged in regions");
+    const bool merging = merges(span);
+    // Its own message is in the record, and `merge_press` overwrites it.
+    if (merging && (span.steps != 1 || messages.empty() || messages.back() == 0 || span.omitted == span.base - 1))
+        return error("segment: it merges nothing, or in more than one step");
+    const std::size_t taken = messages.size() - (merging ? 1 : 0);
     SegmentPositions out;
     out.span_ = span;
     out.steps_max_ = steps_max;
-    for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (std::size_t i = 0; i < taken; ++i) {
+        if (span.regional && (span.from + i) % 2 == 0 && messages[i] != 0)
+            return error("segment: it takes in a record that has to be merged first");
         const std::uint32_t of_sum = masks.empty() ? 0 : masks[i];
         if (of_sum > kMaskRowsMax || (of_sum != 0 && messages[i] == 0))
             return error("segment: too many masks, or masks of no message");
@@ -33,19 +42,28 @@ Result<SegmentPositions> SegmentPositions::make(const SegmentSpan& span, std::sp
         out.ends_.push_back(out.count_);
         if (out.count_ > kPositionsMax) break;
     }
-    if (span.steps != 0) out.count_ += std::uint64_t{span.steps} + 1 + span.masks;
+    if (merging)
+        out.count_ += 2 + std::uint64_t{messages.back()};
+    else if (span.steps != 0)
+        out.count_ += std::uint64_t{span.steps} + 1 + span.masks;
     if (out.count_ > kPositionsMax) return error("segment: more than 2^20 - 1 positions");
     return out;
 }
 
 Position SegmentPositions::at(std::uint64_t place) const {
     ensure(place < count_, "a position of the segment");
-    const std::uint64_t recorded = ends_.empty() ? 0 : ends_.back();
-    if (place >= recorded) {
-        const std::uint64_t step = place - recorded;
+    if (place >= recorded() && merges(span_)) {
+        const std::uint64_t step = place - recorded(), record = span_.base - 1, op_step = op_step_of(record);
+        if (step == 0) return {Phase::merge_begin, record, 0, op_step};
+        if (place + 1 == count_) return {Phase::merge_press, record, 0, op_step};
+        return {Phase::merge_add, record, static_cast<std::uint32_t>(step - 1), op_step};
+    }
+    if (place >= recorded()) {
+        const std::uint64_t step = place - recorded();
         // A key stream is that of step 0, whoever makes it.
         if (step > span_.steps) return {Phase::mask, 0, static_cast<std::uint32_t>(step - span_.steps - 1), 0};
-        return {step < span_.steps ? Phase::inner : Phase::press, 0, 0, span_.base * steps_max_ + step};
+        const std::uint64_t first = trained_rounds(span_.base, span_.regional) * steps_max_;
+        return {step < span_.steps ? Phase::inner : Phase::press, 0, 0, first + step};
     }
     const auto found = std::ranges::upper_bound(ends_, place);
     const auto index = static_cast<std::size_t>(found - ends_.begin());
@@ -53,11 +71,12 @@ Position SegmentPositions::at(std::uint64_t place) const {
     Position out;
     out.record = span_.from + index;
     // The same in every segment that takes in the record, whatever its base: otherwise members would differ.
-    out.op_step = (out.record + 1) * steps_max_;
+    out.op_step = op_step_of(out.record);
     const bool restores = span_.omitted == out.record;
     const std::uint64_t of_record = ends_[index] - first - (restores ? 1 : 0);
     if (in_record == of_record) {
-        out.phase = Phase::restore;
+        // A message of a round of merged ones is a merged one.
+        out.phase = span_.regional && out.record % 2 == 1 ? Phase::merge_restore : Phase::restore;
     } else if (in_record == 0) {
         out.phase = Phase::begin;
     } else if (in_record + 1 == of_record) {

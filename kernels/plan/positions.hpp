@@ -18,14 +18,26 @@ struct SegmentSpan {
     /// The record, from `from` to base - 1, in which the member's last message should be and is not.
     std::optional<std::uint64_t> omitted;
     std::uint32_t masks = 0;  ///< Masks of its message, at most kMaskRowsMax; 0: it is sent as it is.
+    bool regional = false;    ///< Of a plan with regions: records with odd numbers are those of merged messages.
     bool operator==(const SegmentSpan&) const = default;
 };
+
+/// Whether the segment merges the messages of record base - 1 (SPEC 2.7). It then has one step, and that record is the
+/// last one of the segment, with the messages of its region alone.
+constexpr bool merges(const SegmentSpan& span) noexcept {
+    return span.regional && span.base % 2 == 1 && span.steps != 0;
+}
+/// The number of training rounds before a round.
+constexpr std::uint64_t trained_rounds(std::uint64_t round, bool regional) noexcept {
+    return regional ? round / 2 : round;
+}
 
 /// What happens at one position.
 struct Position {
     Phase phase{};
-    std::uint64_t record = 0;   ///< begin, add, unmask, end, restore: the record.
-    std::uint32_t message = 0;  ///< add: the number of the message in it; unmask, mask: the row of the masks.
+    std::uint64_t record = 0;  ///< Of all phases but inner, press and mask: the record.
+    std::uint32_t message =
+        0;  ///< add, merge_add: the number of the message in it; unmask, mask: the row of the masks.
     std::uint64_t op_step = 0;  ///< The step that the ops see: schedules, the order of samples, random streams.
     bool operator==(const Position&) const = default;
 };
@@ -41,12 +53,15 @@ class SegmentPositions {
 public:
     /// `messages`: the number of messages of each record from span.from to span.base - 1. `masks`: how many are in the sum
     /// of each of these records; empty: none are. Errors: a base before the start, too many steps, masks or positions, a
-    /// record outside the segment, masks of no message.
+    /// record outside the segment, masks of no message; with regions, masks, messages of a record that the segment does not
+    /// take in, or a merger without messages or of another number of steps than one.
     static Result<SegmentPositions> make(const SegmentSpan& span, std::span<const std::uint32_t> messages,
                                          std::uint32_t steps_max, std::span<const std::uint32_t> masks = {});
 
     std::uint64_t count() const noexcept { return count_; }
     const SegmentSpan& span() const noexcept { return span_; }
+    /// The positions before the inner steps, or before those that merge.
+    std::uint64_t recorded() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
     /// `place` < count(). Takes time logarithmic in the number of records.
     Position at(std::uint64_t place) const;
 
@@ -57,6 +72,10 @@ private:
     std::vector<std::uint64_t> ends_;      ///< Positions up to the end of each record's.
     std::vector<std::uint32_t> messages_;  ///< Of each record.
     std::uint64_t count_ = 0;
+
+    std::uint64_t op_step_of(std::uint64_t record) const noexcept {
+        return (trained_rounds(record, span_.regional) + 1) * steps_max_;
+    }
 };
 
 }  // namespace retrace::kernels
