@@ -12,10 +12,13 @@ using kernels::State;
 
 namespace {
 
-/// The positions of a segment before its inner steps.
-std::uint64_t before_training(const kernels::SegmentPositions& segment) {
-    const std::uint64_t steps = segment.span().steps;
-    return segment.count() - (steps == 0 ? 0 : steps + 1 + segment.span().masks);
+/// Whether the first positions take back messages, and do nothing else.
+bool only_restore(const kernels::SegmentPositions& segment, std::uint64_t positions) {
+    for (std::uint64_t place = 0; place < positions; ++place) {
+        const kernels::Phase phase = segment.at(place).phase;
+        if (phase != kernels::Phase::restore && phase != kernels::Phase::merge_restore) return false;
+    }
+    return true;
 }
 
 /// The state tensors that begin, add or end write.
@@ -80,29 +83,46 @@ std::vector<kernels::MaskRow> LocalGroup::masks_of_sum(const std::vector<std::ui
     return out;
 }
 
-kernels::Message LocalGroup::message(const Member& member, const kernels::Position& at) {
+kernels::Message LocalGroup::message(const Member& member, const kernels::SegmentSpan& span,
+                                     const kernels::Position& at) {
     if (at.phase == kernels::Phase::mask || at.phase == kernels::Phase::unmask) {
         table_ = kernels::mask_table(at.phase == kernels::Phase::mask ? member.masks : masks_[at.record - first_]);
         return {kernels::mask_facts(at.message), {&table_}};
     }
-    const std::vector<Entry>& entries = records_[at.record - first_];
-    std::uint32_t total = 0;
-    for (const Entry& entry : entries) total += weight_of(entry);
-    const Entry& of = entries[at.message];
-    kernels::Message out{{weight_of(of), total, of.age, of.steps}, {}};
+    const Read taken = read(member, at.record, span);
+    const Entry& of = *taken.entries[at.message];
+    kernels::Message out{{of.weight, taken.total, of.age, of.steps}, {}};
     for (const kernels::Tensor& tensor : of.tensors) out.tensors.push_back(&tensor);
     return out;
 }
 
+LocalGroup::Read LocalGroup::read(const Member& member, std::uint64_t record, const kernels::SegmentSpan& span) const {
+    struct Numbered {
+        std::uint32_t run = 0, weight = 0;
+        const Entry* entry = nullptr;
+    };
+    struct Record {
+        std::vector<Numbered> entries;
+        std::uint32_t total = 0;
+    } all;
+    for (const Entry& entry : records_[record - first_]) {
+        all.entries.push_back({entry.run, entry.weight, &entry});
+        all.total += entry.weight;
+    }
+    kernels::keep_read_entries(all, record, regions_, member.run, span);
+    Read out{{}, all.total};
+    for (const Numbered& entry : all.entries) out.entries.push_back(entry.entry);
+    return out;
+}
+
 kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint64_t base, std::uint32_t steps) const {
+    const kernels::SegmentSpan span = span_of(member, base, steps);
     std::vector<std::uint32_t> counts, masks;
     for (std::uint64_t r = member.base; r < base; ++r) {
-        counts.push_back(static_cast<std::uint32_t>(records_[r - first_].size()));
+        counts.push_back(static_cast<std::uint32_t>(read(member, r, span).entries.size()));
         masks.push_back(static_cast<std::uint32_t>(masks_[r - first_].size()));
     }
-    const auto own = static_cast<std::uint32_t>(steps == 0 ? 0 : member.masks.size());
-    auto segment = kernels::SegmentPositions::make({member.base, base, steps, member.omitted, own}, counts,
-                                                   plan_.steps_max, masks);
+    auto segment = kernels::SegmentPositions::make(span, counts, plan_.steps_max, masks);
     ensure(segment.has_value(), "a segment from the member's base, which takes in the record of its last message");
     return *std::move(segment);
 }
@@ -112,22 +132,26 @@ LocalGroup::Metrics LocalGroup::run(Member& member, const kernels::SegmentPositi
     const kernels::MemberInputs inputs{seed_, kernels::member_seed(seed_, member.run),
                                        member.datasets.value_or(datasets_)};
     return executor_.run(member.state, segment, first, last, inputs,
-                         [&](const kernels::Position& at) { return message(member, at); });
+                         [&](const kernels::Position& at) { return message(member, segment.span(), at); });
 }
 
 void LocalGroup::take_in(Member& member, const kernels::SegmentPositions& segment) {
-    const std::uint64_t taken = before_training(segment), base = segment.span().base;
+    const std::uint64_t taken = segment.recorded(), base = segment.span().base;
     const bool restores = member.omitted.has_value() && *member.omitted + 1 == base;
-    const bool takes_newest = member.base < base && base == rounds() && !records_.back().empty();
+    const bool reads_newest = member.base < base && base == rounds() && !kernels::merges(segment.span());
+    const std::size_t newest = reads_newest ? read(member, base - 1, segment.span()).entries.size() : 0;
+    const std::uint64_t of_newest = newest == 0 ? 0 : newest + masks_[base - 1 - first_].size() + 2;
+    const std::uint64_t before = taken - of_newest - (restores ? 1 : 0);
     std::uint64_t first = 0;
     const auto source = std::ranges::find_if(members_, &Member::has_common);
-    if (source != members_.end() && takes_newest && member.base + 1 == base) {
+    if (source != members_.end() && newest != 0 && only_restore(segment, before)) {
+        run(member, segment, 0, before);
         for (const std::uint32_t t : common_) member.state.tensors[t] = source->state.tensors[t];
-        first = taken - (restores ? 1 : 0);
+        first = before + of_newest;
         member.state.step = kernels::header_step(base, first);
     }
     run(member, segment, first, taken);
-    if (takes_newest) member.has_common = !restores;
+    if (newest != 0) member.has_common = !restores;
     member.base = base;
     member.omitted.reset();
 }
@@ -140,7 +164,8 @@ void LocalGroup::keep(Member& member) {
 }
 
 void LocalGroup::roll_back(std::uint32_t member, std::uint64_t first) {
-    ensure(first >= first_ && first < rounds() && rounds() - first < ahead_ + std::uint64_t{1}, "a round that is kept");
+    ensure(regions_ == 0 && first >= first_ && first < rounds() && rounds() - first < ahead_ + std::uint64_t{1},
+           "a round that is kept");
     std::erase_if(records_[first - first_], [&](const Entry& entry) { return entry.run == members_[member].run; });
     for (std::uint64_t round = first + 1; round < rounds(); ++round) records_[round - first_].clear();
     records_.emplace_back();
@@ -157,6 +182,7 @@ void LocalGroup::roll_back(std::uint32_t member, std::uint64_t first) {
 
 std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>& turns) {
     ensure(turns.size() == members_.size(), "a turn for each member");
+    ensure(plan_.has_regions() == (regions_ != 0), "regions, if the plan has their phases");
     for (std::size_t i = 0; i < turns.size(); ++i)
         if (turns[i].steps != 0 && members_[i].kept.empty()) keep(members_[i]);
     std::vector<std::uint32_t> dealt, recorded;  // Under masks: all that train take part in them.
@@ -179,18 +205,59 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
         metrics.emplace_back();
         if (!segments[i]) continue;
         Member& member = members_[i];
-        metrics.back() = run(member, *segments[i], before_training(*segments[i]), segments[i]->count());
+        metrics.back() = run(member, *segments[i], segments[i]->recorded(), segments[i]->count());
         if (!turns[i].recorded) member.omitted = rounds();
         keep(member);
         if (!turns[i].recorded) continue;
-        Entry entry{member.run, turns[i].steps, turns[i].age, {}};
-        for (const std::uint32_t t : plan_.public_tensors) entry.tensors.push_back(member.state.tensors[t]);
-        record.push_back(std::move(entry));
+        const std::uint32_t weight = kernels::message_weight(turns[i].steps, turns[i].age, max_age_);
+        record.push_back(entry_of(member, turns[i].steps, turns[i].age, weight));
     }
     masks_.push_back(masks_of_sum(recorded, dealt));
     records_.push_back(std::move(record));
     for (Member& member : members_) member.has_common = false;
+    if (regions_ != 0) merge(turns);
     return metrics;
+}
+
+LocalGroup::Entry LocalGroup::entry_of(const Member& member, std::uint32_t steps, std::uint32_t age,
+                                       std::uint32_t weight) const {
+    Entry out{member.run, steps, age, weight, {}};
+    for (const std::uint32_t t : plan_.public_tensors) out.tensors.push_back(member.state.tensors[t]);
+    return out;
+}
+
+void LocalGroup::set_regions(std::uint32_t regions) {
+    ensure(plan_.has_regions() && regions != 0 && regions <= kernels::kRegionsMax && max_age_ == 0 && ahead_ == 0 &&
+               first_ % 2 == 0,
+           "regions of a plan with their phases, before a round of training");
+    regions_ = regions;
+}
+
+void LocalGroup::merge(const std::vector<MemberTurn>& turns) {
+    const std::uint64_t merged = rounds() - 1;
+    struct Record {
+        std::vector<Entry>& entries;
+    } const record{records_.back()};
+    std::vector<Entry> out;
+    for (std::uint32_t region = 0; region < regions_; ++region) {
+        const std::vector<std::uint32_t> mergers = kernels::mergers_of(record, merged, regions_, region);
+        bool recorded = false;
+        for (const std::uint32_t index : mergers) {
+            Member& member = members_[index];
+            const kernels::SegmentPositions segment = positions(member, merged + 1, 1);
+            const std::uint32_t weight = read(member, merged, segment.span()).total;
+            take_in(member, segment);
+            run(member, segment, segment.recorded(), segment.count());
+            if (recorded || !turns[index].merges) continue;
+            out.push_back(entry_of(member, 1, 0, weight));
+            recorded = true;
+        }
+        // What nobody has is sent with a later message of the first merger.
+        if (!recorded && !mergers.empty()) members_[mergers[0]].omitted = merged + 1;
+    }
+    std::ranges::sort(out, {}, &Entry::run);
+    masks_.emplace_back();
+    records_.push_back(std::move(out));
 }
 
 void LocalGroup::set_data(std::uint32_t member, std::vector<const kernels::Tensor*> datasets) {

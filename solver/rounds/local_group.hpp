@@ -8,6 +8,7 @@
 #include "kernels/commit/commitment.hpp"
 #include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
+#include "kernels/plan/regions.hpp"
 
 namespace retrace::solver {
 
@@ -17,6 +18,7 @@ struct MemberTurn {
     bool recorded = true;  ///< False: its message reaches nobody. Under masks the others take its masks out of the sum.
     /// The inner steps begin so many rounds before, where the member has not trained since, and at most max_age.
     std::uint32_t age = 0;
+    bool merges = true;  ///< False: a message that it merges for its region, if it does, reaches nobody.
 };
 
 class LocalGroup {
@@ -41,6 +43,9 @@ public:
     /// the record of that round loses it, those after it are empty, and so is that of the round that is open now. The others
     /// go on from what they had when they had sent their messages of that round, or before. The member trains no more.
     void roll_back(std::uint32_t member, std::uint64_t first);
+    /// Messages are merged in so many regions (plan/SPEC.md 2.7), 1 to kRegionsMax; the plan has the phases for it. A group
+    /// of such a plan calls this before its first round, and each `play` makes two records.
+    void set_regions(std::uint32_t regions);
     /// A member trains on data of its own, in place of the group's, which outlives the group too.
     void set_data(std::uint32_t member, std::vector<const kernels::Tensor*> datasets);
 
@@ -52,7 +57,14 @@ public:
     /// A further member begins at the present round, from the shared tensors of a member that has caught up.
     void join(std::uint32_t from);
 
+    /// The number of records; with regions there are two for each round of training.
     std::uint64_t rounds() const noexcept { return first_ + records_.size(); }
+    /// The messages of a record: their runs and tensors. `round` is one that was played.
+    struct Entry {
+        std::uint32_t run = 0, steps = 0, age = 0, weight = 0;
+        std::vector<kernels::Tensor> tensors;
+    };
+    const std::vector<Entry>& record(std::uint64_t round) const { return records_[round - first_]; }
     std::uint32_t members() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
     const kernels::State& state(std::uint32_t member) const { return members_[member].state; }
     /// Masks over the member's last message, and in the sum of a record; none without masks.
@@ -63,10 +75,6 @@ public:
     std::uint64_t message_bytes() const noexcept;
 
 private:
-    struct Entry {
-        std::uint32_t run = 0, steps = 0, age = 0;
-        std::vector<kernels::Tensor> tensors;
-    };
     /// A state that a member may go back to.
     struct Kept {
         std::uint64_t base = 0;
@@ -90,7 +98,7 @@ private:
     /// with one base (plan/SPEC.md 1.3.6), so a member that lacks only the newest record copies them from one that has
     /// just taken it in, if there is one.
     void take_in(Member& member, const kernels::SegmentPositions& segment);
-    kernels::Message message(const Member& member, const kernels::Position& at);
+    kernels::Message message(const Member& member, const kernels::SegmentSpan& span, const kernels::Position& at);
     /// The masks that a member puts over its message in the open round, if these runs dealt shares; as on the market
     /// (market 15.1), but with seeds that anybody can compute.
     std::vector<kernels::MaskRow> masks_of(std::uint32_t run, const std::vector<std::uint32_t>& dealt) const;
@@ -98,9 +106,19 @@ private:
     std::vector<kernels::MaskRow> masks_of_sum(const std::vector<std::uint32_t>& recorded,
                                                const std::vector<std::uint32_t>& dealt) const;
     kernels::MaskRow pair_mask(std::uint32_t run, std::uint32_t other) const;
-    std::uint32_t weight_of(const Entry& entry) const {
-        return kernels::message_weight(entry.steps, entry.age, max_age_);
+    /// The entries of a record as a segment of the member reads them.
+    struct Read {
+        std::vector<const Entry*> entries;
+        std::uint32_t total = 0;
+    };
+    Read read(const Member& member, std::uint64_t record, const kernels::SegmentSpan& span) const;
+    kernels::SegmentSpan span_of(const Member& member, std::uint64_t base, std::uint32_t steps) const {
+        const auto own = static_cast<std::uint32_t>(steps == 0 ? 0 : member.masks.size());
+        return {member.base, base, steps, member.omitted, own, regions_ != 0};
     }
+    Entry entry_of(const Member& member, std::uint32_t steps, std::uint32_t age, std::uint32_t weight) const;
+    /// The record of merged messages after a round of training.
+    void merge(const std::vector<MemberTurn>& turns);
 
     const kernels::GroupPlan& plan_;
     Hash32 root_;
@@ -110,7 +128,7 @@ private:
     kernels::PlanExecutor executor_;
     std::vector<std::uint32_t> common_;  ///< State tensors that begin, add or end write.
     std::vector<Member> members_;
-    std::uint32_t max_age_ = 0, ahead_ = 0;
+    std::uint32_t max_age_ = 0, ahead_ = 0, regions_ = 0;
     std::uint64_t first_ = 0;  ///< The round of the first record.
     std::vector<std::vector<Entry>> records_;
     std::vector<std::vector<kernels::MaskRow>> masks_;  ///< In the sum of each record.
