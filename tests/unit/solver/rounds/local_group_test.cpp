@@ -11,9 +11,8 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/builder/models.hpp"
 #include "kernels/builder/optimizer.hpp"
-#include "kernels/builder/rounds.hpp"
+#include "tests/unit/solver/rounds/easy_training.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -21,34 +20,10 @@ namespace {
 using namespace kernels;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kSamples = 256, kPixels = 16;
-
-/// Class 1 if the first half of the pixels is brighter than the second.
-class Rounds : public ::testing::Test {
+class Rounds : public EasyTraining {
 protected:
     Rounds() {
-        x_ = zeros(DType::u8, {kSamples, kPixels});
-        y_ = zeros(DType::u8, {kSamples});
-        std::uint32_t word = 12345;
-        for (std::uint64_t i = 0; i < kSamples; ++i) {
-            std::uint32_t halves[2] = {0, 0};
-            for (std::uint64_t p = 0; p < kPixels; ++p) {
-                word = word * 1664525 + 1013904223;
-                x_.data[i * kPixels + p] = static_cast<std::uint8_t>(word >> 24);
-                halves[2 * p / kPixels] += word >> 24;
-            }
-            y_.data[i] = halves[0] > halves[1] ? 1 : 0;
-        }
-        model_.hidden = {32};
-        model_.input = {kPixels};
-        model_.classes = 2;
-        training_.samples = kSamples;
-        training_.batch = 32;
-        training_.steps = 400;
-        training_.learning_rate = 3e-3f;
-        programs_ = build_training(model_, training_, kSamples, kSamples).value();
         spec_.update = UpdateKind::dense;
-        spec_.inner = 5;
         spec_.members = 4;
     }
     GroupPlan plan() const { return build_rounds(programs_, training_, spec_).value(); }
@@ -73,13 +48,6 @@ protected:
     static std::vector<MemberTurn> all(std::uint32_t members, std::uint32_t steps) {
         return std::vector<MemberTurn>(members, MemberTurn{steps, true});
     }
-
-    Tensor x_, y_;
-    ModelSpec model_;
-    TrainingSpec training_;
-    TrainingPrograms programs_;
-    RoundsSpec spec_;
-    ThreadPool pool_{2};
 };
 
 TEST_F(Rounds, AGroupLearns) {

@@ -4,42 +4,19 @@
 
 #include <cmath>
 
-#include "kernels/builder/models.hpp"
-#include "kernels/builder/rounds.hpp"
 #include "solver/rounds/local_group.hpp"
+#include "tests/unit/solver/rounds/easy_training.hpp"
 
 namespace retrace::solver {
 namespace {
 
 using namespace kernels;
 
-constexpr std::uint64_t kSamples = 256, kPixels = 16;
 constexpr std::uint32_t kMembers = 8, kRegions = 2;
 
-class LocalRegions : public ::testing::Test {
+class LocalRegions : public EasyTraining {
 protected:
     LocalRegions() {
-        x_ = zeros(DType::u8, {kSamples, kPixels});
-        y_ = zeros(DType::u8, {kSamples});
-        std::uint32_t word = 12345;
-        for (std::uint64_t i = 0; i < kSamples; ++i) {
-            std::uint32_t halves[2] = {0, 0};
-            for (std::uint64_t p = 0; p < kPixels; ++p) {
-                word = word * 1664525 + 1013904223;
-                x_.data[i * kPixels + p] = static_cast<std::uint8_t>(word >> 24);
-                halves[2 * p / kPixels] += word >> 24;
-            }
-            y_.data[i] = halves[0] > halves[1] ? 1 : 0;
-        }
-        model_.hidden = {32};
-        model_.input = {kPixels};
-        model_.classes = 2;
-        training_.samples = kSamples;
-        training_.batch = 32;
-        training_.steps = 400;
-        training_.learning_rate = 3e-3f;
-        programs_ = build_training(model_, training_, kSamples, kSamples).value();
-        spec_.inner = 5;
         spec_.members = spec_.regions = kRegions;
         plan_ = build_rounds(programs_, training_, spec_).value();
     }
@@ -69,13 +46,7 @@ protected:
                 EXPECT_EQ(members.state(i).tensors[t], members.state(0).tensors[t]) << "member " << i;
     }
 
-    Tensor x_, y_;
-    ModelSpec model_;
-    TrainingSpec training_;
-    TrainingPrograms programs_;
-    RoundsSpec spec_;
     GroupPlan plan_;
-    ThreadPool pool_{2};
 };
 
 TEST_F(LocalRegions, ARoundHasAMessageForEachRegion) {
@@ -202,11 +173,13 @@ TEST_F(LocalRegions, NoBackendOrThreadCountChangesABit) {
     }
 }
 
-TEST_F(LocalRegions, DenseUpdatesAreNotMerged) {
-    spec_.update = UpdateKind::dense;
-    const auto refused = build_rounds(programs_, training_, spec_);
-    ASSERT_FALSE(refused.has_value());
-    EXPECT_NE(refused.error().message.find("dense"), std::string::npos);
+TEST_F(LocalRegions, DenseAndMaskedUpdatesAreNotMerged) {
+    for (const UpdateKind kind : {UpdateKind::dense, UpdateKind::masked}) {
+        spec_.update = kind;
+        const auto refused = build_rounds(programs_, training_, spec_);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_NE(refused.error().message.find("dense updates and those under masks"), std::string::npos);
+    }
 }
 
 }  // namespace
