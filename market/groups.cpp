@@ -34,7 +34,9 @@ std::uint64_t most_segments(const TaskSpec& spec, const GroupSpec* group) {
 std::uint64_t longest_round(const GroupSpec& terms) {
     constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
     const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1;
-    return terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax + unmasking;
+    const std::uint64_t spreading = 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax;
+    const std::uint64_t merging = terms.regions == 0 ? 0 : terms.merge_blocks + spreading;
+    return terms.round_blocks + spreading + unmasking + merging;
 }
 
 Hash32 holding_commitment(std::uint64_t task, std::uint32_t run, std::uint32_t round, const Hash32& salt, View bitmap) {

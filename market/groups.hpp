@@ -10,13 +10,14 @@
 
 namespace retrace::market {
 
-inline constexpr std::size_t kGroupBiddersMax = 512;  ///< Bidders of the auction of a group.
-inline constexpr std::size_t kMembersMax = 255;       ///< TaskSpec::replicas of a group task is at most this.
-inline constexpr std::size_t kPlanPhases = 8;         ///< kernels::Phase up to `press`;
-inline constexpr std::size_t kPlanPhasesMax = 10;     ///< with masks `unmask` and `mask` too.
-inline constexpr std::size_t kSharedTensorsMax = 16;  ///< Their roots are recorded at each opening.
-inline constexpr std::size_t kPublicTensorsMax = 8;   ///< Tensors of a message.
-inline constexpr std::uint32_t kGroupRunsMax = 1024;  ///< Runs that a group ever has.
+inline constexpr std::size_t kGroupBiddersMax = 512;    ///< Bidders of the auction of a group.
+inline constexpr std::size_t kMembersMax = 255;         ///< TaskSpec::replicas of a group task is at most this.
+inline constexpr std::size_t kPlanPhases = 8;           ///< kernels::Phase up to `press`;
+inline constexpr std::size_t kMaskedPlanPhases = 10;    ///< with masks `unmask` and `mask` too;
+inline constexpr std::size_t kRegionalPlanPhases = 12;  ///< with regions those from `merge_begin` on, and no masks.
+inline constexpr std::size_t kSharedTensorsMax = 16;    ///< Their roots are recorded at each opening.
+inline constexpr std::size_t kPublicTensorsMax = 8;     ///< Tensors of a message.
+inline constexpr std::uint32_t kGroupRunsMax = 1024;    ///< Runs that a group ever has.
 inline constexpr std::uint32_t kRoundsMax = 1u << 20;
 inline constexpr std::uint32_t kKeepRoundsMax = 256;
 inline constexpr std::size_t kPrivateSetsMax = 4;   ///< Data sets that a member of a private group brings.
@@ -58,18 +59,21 @@ struct GroupSpec {
     std::uint8_t rollbacks = 0;       ///< Most rollbacks after which a lost run's messages are undone; 0: they stand.
     std::uint32_t ahead = 0;  ///< With rollbacks: a round opens when all messages so many rounds before are final.
     std::uint8_t private_sets = 0;  ///< Data sets that each member brings and nobody else has; 0: those of the task.
+    std::uint8_t regions = 0;  ///< Messages of every second round are merged in so many regions; 0: none is merged.
+    std::uint64_t merge_blocks = 0;  ///< With regions: longest time to merge them.
 
     bool operator==(const GroupSpec&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.rounds, g.steps_max, g.shared, g.public_tensors, g.phases, g.least, g.round_blocks,
                         g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds, g.catch_up_max,
-                        g.mask_bits, g.mask_blocks, g.max_age, g.rollbacks, g.ahead, g.private_sets);
+                        g.mask_bits, g.mask_blocks, g.max_age, g.rollbacks, g.ahead, g.private_sets, g.regions,
+                        g.merge_blocks);
     }
     static Names names() {
-        return {"rounds",       "stepsMax",    "shared",      "publicTensors", "phases",
-                "least",        "roundBlocks", "graceBlocks", "fetchBlocks",   "revealBlocks",
-                "absenceLimit", "keepRounds",  "catchUpMax",  "maskBits",      "maskBlocks",
-                "maxAge",       "rollbacks",   "ahead",       "privateSets"};
+        return {"rounds",      "stepsMax",    "shared",      "publicTensors", "phases",       "least",
+                "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks",  "absenceLimit", "keepRounds",
+                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge",        "rollbacks",    "ahead",
+                "privateSets", "regions",     "mergeBlocks"};
     }
 };
 
@@ -243,7 +247,8 @@ U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max
 /// trains in segments of their own (contracts 21.13.4).
 std::uint64_t most_segments(const TaskSpec& spec, const GroupSpec* group);
 
-/// Most blocks that a round takes of which nothing is doubled (contracts 21.10.21).
+/// Most blocks that a round takes of which nothing is doubled, with regions also that of its merged messages.
+/// See contracts 21.10.21.
 std::uint64_t longest_round(const GroupSpec& terms);
 
 /// The seats of a group, sold in one auction.

@@ -32,8 +32,9 @@ U256 task_rent(const Params& params, std::uint64_t taken) {
 std::uint64_t rented_blocks(const Params& params, const TaskSpec& spec, const GroupSpec* group) {
     const std::uint64_t auctions = params.rounds * (params.bid_blocks + params.reveal_blocks + params.accept_blocks);
     const std::uint64_t first_states = std::max(params.checkpoint_blocks, spec.checkpoint_blocks);
-    const std::uint64_t work =
-        group == nullptr ? spec.finish_blocks : first_states + spec.steps * longest_round(*group);
+    // With regions the longest time is that of two rounds, one of training and one of merged messages.
+    const std::uint64_t rounds = group != nullptr && group->regions != 0 ? spec.steps / 2 + 1 : spec.steps;
+    const std::uint64_t work = group == nullptr ? spec.finish_blocks : first_states + rounds * longest_round(*group);
     return auctions + work + params.deliver_blocks + params.unbond_blocks;
 }
 

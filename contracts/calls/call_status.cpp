@@ -196,6 +196,8 @@ constexpr Words kWords[] = {
     {wrong_data, "wrong_data", "a member brings as many data sets as the group's terms say, each with its root"},
     {data_missing, "data_missing", "a member of a private group commits to its data before its first state"},
     {no_consent, "no_consent", "only accounts that have the member's data by its consent can do this"},
+    {not_merger, "not_merger", "the open round is one of merged messages, and the run does not merge any in it"},
+    {not_lister, "not_lister", "the run lists no messages in the open round; others of its region do"},
 };
 
 const Words* words_of(CallStatus status) noexcept {

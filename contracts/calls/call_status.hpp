@@ -181,6 +181,9 @@ enum class CallStatus : std::uint16_t {
     wrong_data = 543,
     data_missing = 544,
     no_consent = 545,
+
+    not_merger = 560,
+    not_lister = 561,
 };
 
 std::string_view slug(CallStatus status) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/group_positions.hpp"
 
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -17,10 +18,11 @@ std::optional<verifier::MemberTerms> terms_of(const StateView& view, std::uint64
     return verifier::MemberTerms{plan_of(*group), spec->seed, run, member->data};  // 21.13.3
 }
 
-std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::uint64_t task, std::uint8_t attempt,
+std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                                    std::uint8_t attempt, const kernels::SegmentSpan& span,
                                                     const kernels::Position& position) {
     const auto round = static_cast<std::uint32_t>(position.record);
-    const auto record = views::round_at(view, task, round, attempt);
+    const auto record = views::record_read(view, task, run, round, attempt, span);
     if (record && position.phase == kernels::Phase::unmask)
         return verifier::RecordedMessage{{record->terms}, kernels::mask_facts(position.message)};
     if (!record || position.message >= record->entries.size()) return std::nullopt;
@@ -42,8 +44,8 @@ Hash32 mask_root_of(const std::vector<market::MaskTerm>& terms) {
     return kernels::mask_table_root(rows);
 }
 
-kernels::SegmentSpan span_of(const market::MemberSegment& segment) {
-    kernels::SegmentSpan span{segment.from, segment.base, segment.steps, {}, segment.masks};
+kernels::SegmentSpan span_of(const market::MemberSegment& segment, bool regional) {
+    kernels::SegmentSpan span{segment.from, segment.base, segment.steps, {}, segment.masks, regional};
     if (segment.omitted != market::MemberSegment::kNone) span.omitted = segment.omitted;
     return span;
 }
@@ -61,14 +63,15 @@ std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std
     const auto member = views::member_segment(view, task, run, segment);
     if (!group || !member) return std::nullopt;
     const std::uint8_t attempt = views::attempt_of(view, task, run, segment);
+    const kernels::SegmentSpan span = span_of(*member, group->regions != 0);
     std::vector<std::uint32_t> messages, masks;
     for (std::uint32_t r = member->from; r < member->base; ++r) {
-        const auto record = views::round_at(view, task, r, attempt);
+        const auto record = views::record_read(view, task, run, r, attempt, span);
         if (!record) return std::nullopt;
         messages.push_back(static_cast<std::uint32_t>(record->entries.size()));
         masks.push_back(static_cast<std::uint32_t>(record->masks.size()));
     }
-    auto positions = kernels::SegmentPositions::make(span_of(*member), messages, group->steps_max, masks);
+    auto positions = kernels::SegmentPositions::make(span, messages, group->steps_max, masks);
     if (!positions || positions->count() != member->positions) return std::nullopt;
     return std::move(*positions);
 }
@@ -98,7 +101,8 @@ std::optional<verifier::StepFacts> facts_of_position(const StateView& view, std:
         if (!sent) return std::nullopt;
         message = {{sent->mask_root}, kernels::mask_facts(position.message)};
     } else if (kernels::reads_message(position.phase)) {
-        auto found = message_at(view, task, views::attempt_of(view, task, run, segment), position);
+        const std::uint8_t attempt = views::attempt_of(view, task, run, segment);
+        auto found = message_at(view, task, run, attempt, positions->span(), position);
         if (!found) return std::nullopt;
         message = std::move(*found);
     }

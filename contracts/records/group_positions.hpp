@@ -16,7 +16,8 @@ kernels::PlanHeader plan_of(const market::GroupSpec& group);
 const Hash32& inner_root(const market::GroupSpec& group);
 /// The root of the table of these masks, which `unmask` and `mask` read.
 Hash32 mask_root_of(const std::vector<market::MaskTerm>& terms);
-kernels::SegmentSpan span_of(const market::MemberSegment& segment);
+/// `regional`: the group has regions.
+kernels::SegmentSpan span_of(const market::MemberSegment& segment, bool regional);
 /// The positions of the segment from state `segment` of the run to the next one.
 std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                       std::uint64_t segment);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
@@ -111,18 +112,16 @@ std::uint64_t segment_of_start(const StateView& view, std::uint64_t task, std::u
     // What trains takes in no record, and the next segment takes in that of the message (21.13.4).
     return is_private(view, task, run, 0) ? 1 : 0;
 }
-bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run) {
-    if (last_message != record.index) return false;
-    return std::none_of(record.entries.begin(), record.entries.end(),
-                        [&](const market::RoundEntry& entry) { return entry.run == run; });
-}
 std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uint32_t index) {
     if (!member(view, task, index)) return 0;
     const MemberStart start = start_of_member(view, task, index);
     const auto now = static_cast<std::uint8_t>(rollbacks(view, task).noted.size());
+    const std::uint32_t regions = regions_of(view, task);
     std::uint32_t base = start.base;
-    for (auto record = round_at(view, task, base, now); record; record = round_at(view, task, ++base, now))
-        if (!record->entries.empty() || is_omitted(start.last_message, *record, index)) break;
+    for (auto record = round_at(view, task, base, now); record; record = round_at(view, task, ++base, now)) {
+        const bool taken_in = !record->entries.empty() && !kernels::is_merged_round(base, regions);
+        if (taken_in || is_omitted(view, task, start.last_message, *record, index)) break;
+    }
     return base;
 }
 bool grace_begins(const market::Group& group) {

@@ -60,8 +60,6 @@ bool has_consent(const StateView& view, std::uint64_t task, std::uint32_t run, s
 /// records. It may not be committed yet.
 std::uint64_t segment_of_start(const StateView& view, std::uint64_t task, std::uint32_t run);
 
-/// Whether the run's last message was sent in this round and is not in its record.
-bool is_omitted(const std::optional<std::uint32_t>& last_message, const market::Round& record, std::uint32_t run);
 /// 21.5: returns the base at which the next segment of a member begins: that of its newest one, and of its first state
 /// before, or behind the closed rounds that follow it and leave the member nothing to do.
 std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uint32_t run);

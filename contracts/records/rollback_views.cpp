@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "contracts/records/group_positions.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
 #include "market/odds.hpp"
@@ -71,7 +73,8 @@ bool takes_in(const StateView& view, std::uint64_t task, std::uint32_t run, std:
               std::uint32_t author) {
     const auto span = member_segment(view, task, run, segment);
     if (!span || round < span->from || round >= span->base) return false;
-    const auto record = round_at(view, task, static_cast<std::uint32_t>(round), attempt_of(view, task, run, segment));
+    const auto record = record_read(view, task, run, static_cast<std::uint32_t>(round),
+                                    attempt_of(view, task, run, segment), span_of(*span, regions_of(view, task) != 0));
     return record && std::any_of(record->entries.begin(), record->entries.end(),
                                  [&](const market::RoundEntry& entry) { return entry.run == author; });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "solver/agent/work.hpp"
 
@@ -38,6 +39,20 @@ std::vector<solver::RecordView> undo(const std::vector<market::Rollback>& noted,
     return out;
 }
 
+/// Takes out of the records what this segment of the run does not read (kernels/plan 2.7). Returns those that it changed,
+/// as they were.
+std::vector<solver::RecordView> keep_read(std::uint32_t regions, std::uint32_t run, const kernels::SegmentSpan& span,
+                                          std::vector<solver::RecordView>& records) {
+    std::vector<solver::RecordView> out;
+    if (regions == 0) return out;
+    for (solver::RecordView& record : records) {
+        if (!kernels::is_merged_round(record.round, regions) || record.entries.empty()) continue;
+        out.push_back(record);
+        kernels::keep_read_entries(record, record.round, regions, run, span);
+    }
+    return out;
+}
+
 bool contains(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
     return std::find(runs.begin(), runs.end(), run) != runs.end();
 }
@@ -46,6 +61,25 @@ solver::SentMessage sent_message(const ledger::StateView& view, const market::Gr
     const auto message = views::round_message(view, group.task, group.round, run);
     return message ? solver::SentMessage{run, message->steps, message->tensors, message->age}
                    : solver::SentMessage{run, 0, {}};
+}
+
+/// The messages of the open round, as this run sees them: with regions it lists those of some, and of merged ones of
+/// a region rather the first.
+std::vector<solver::SentMessage> sent_messages(const ledger::StateView& view, const market::Group& group,
+                                               const market::GroupSpec& terms, std::uint32_t run) {
+    std::vector<solver::SentMessage> out;
+    const std::vector<std::uint32_t> mergers = views::mergers(view, group, terms);
+    const auto region_of = [&](std::uint32_t of) { return kernels::region_of(of, group.round, terms.regions); };
+    for (const std::uint32_t author : group.committed) {
+        out.push_back(sent_message(view, group, author));
+        if (kernels::is_merged_round(group.round, terms.regions))
+            out.back().wanted =
+                contains(kernels::listers_of(group.committed, group.round, terms.regions, region_of(author)), run);
+        const auto first = std::find_if(mergers.begin(), mergers.end(),
+                                        [&](std::uint32_t merger) { return region_of(merger) == region_of(author); });
+        if (first != mergers.end() && *first != author) out.back().before = *first;
+    }
+    return out;
 }
 
 /// The closed round of the member's last message if the next segment takes that round in and its record has no such
@@ -68,19 +102,33 @@ bool takes_message(const ledger::StateView& view, const market::Group& group, st
 }
 
 void set_moves(const market::Group& group, const market::Member& member, const market::Run& run,
-               const market::GroupSpec& terms, bool has_mask, solver::MemberView& out) {
+               const market::GroupSpec& terms, const ledger::StateView& view, solver::MemberView& out) {
     const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
+    const bool lists = contains(views::holders(view, group, terms), run.index);
+    const bool merging = group.phase != GroupPhase::over && kernels::is_merging_round(group.round, terms.regions);
+    out.merges = merging && contains(views::mergers(view, group, terms), run.index);
     const bool sent = contains(group.committed, run.index);
     const bool is_open = group.phase != GroupPhase::starting && group.phase != GroupPhase::over;
-    out.may_commit = may_compute && group.phase == GroupPhase::training && !sent && has_mask;
+    out.may_commit = may_compute && group.phase == GroupPhase::training && !sent && (!merging || out.merges) &&
+                     takes_message(view, group, run.index);
     out.may_go_on = may_compute && is_open && !sent && terms.max_age != 0;
     out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < terms.rounds;
     out.may_commit_data =
         run.state == market::RunState::running && terms.private_sets != 0 && member.data.empty() && run.next_state == 0;
-    out.may_list = group.phase == GroupPhase::spreading && contains(group.committed, run.index) &&
-                   !contains(group.listed, run.index);
+    out.may_list = group.phase == GroupPhase::spreading && lists && !contains(group.listed, run.index);
     out.may_reveal = group.phase == GroupPhase::revealing && contains(group.listed, run.index) &&
                      !contains(group.revealed, run.index);
+}
+
+/// What regions change for the next segment: it reads other records, and takes back another message.
+void set_regions(const ledger::StateView& view, const market::GroupSpec& terms, const market::Run& run,
+                 const std::optional<std::uint32_t>& last_message, solver::MemberView& out) {
+    if (last_message && *last_message >= out.base && *last_message < out.round) {
+        const auto record = views::round(view, run.task, *last_message);
+        if (record && views::is_omitted(view, run.task, last_message, *record, run.index)) out.omitted = *last_message;
+    }
+    const kernels::SegmentSpan next{out.base, out.round, out.merges ? 1u : 0u, {}, 0, true};
+    out.undone = keep_read(terms.regions, run.index, next, out.records);
 }
 
 /// Where the member's next segment begins after rollbacks, and how it reads the records.
@@ -96,8 +144,9 @@ void set_start(const ledger::StateView& view, const market::Run& run, solver::Me
 }  // namespace
 
 solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group) {
-    return {group.rounds,      group.steps_max,    group.shared,  group.public_tensors, spec.replicas,
-            group.keep_rounds, group.catch_up_max, group.max_age, group.mask_bits,      group.private_sets};
+    return {group.rounds,    group.steps_max,    group.shared,       group.public_tensors,
+            spec.replicas,   group.keep_rounds,  group.catch_up_max, group.max_age,
+            group.mask_bits, group.private_sets, group.regions};
 }
 
 void set_member_data(const ledger::StateView& view, std::uint32_t run, solver::TaskTerms& terms) {
@@ -108,18 +157,20 @@ void set_member_data(const ledger::StateView& view, std::uint32_t run, solver::T
 
 std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
                                                 std::uint64_t index, Immutable& immutable) {
-    if (!immutable.group(view, task)) return std::nullopt;
+    const auto terms = immutable.group(view, task);
+    if (!terms) return std::nullopt;
     const auto segment = views::member_segment(view, task, run, index);
     const market::MemberAttempts attempts = views::member_attempts(view, task, run);
     const std::uint64_t from = market::start_of(attempts, index);
     const auto start = contracts::header_step_of(view, task, run, from);
     if (!segment || !start) return std::nullopt;
     solver::SegmentView out;
-    out.span = contracts::span_of(*segment);
+    out.span = contracts::span_of(*segment, terms->regions != 0);
     out.start_step = *start;
     if (from != index) out.start_state = from;
     if (!add_records(view, task, segment->from, segment->base, immutable, out.records)) return std::nullopt;
     undo(views::rollbacks(view, task).noted, market::attempt_of(attempts, index), out.records);
+    keep_read(terms->regions, run, out.span, out.records);
     if (segment->masks == 0) return out;
     const auto message = views::round_message(view, task, segment->base + segment->age, run);
     if (message) out.masks = mask_rows(message->masks);
@@ -153,20 +204,23 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
     out.base = views::taken_in_until(view, run.task, run.index);
     out.entered = member->entered;
     out.anchor = member->anchor;
-    std::uint32_t first = out.base;
+    set_moves(*group, *member, run, *terms, view, out);
+    std::uint32_t first = out.merges ? std::min(out.base, group->round - 1) : out.base;
     for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
         const auto segment = views::member_segment(view, run.task, run.index, i);
         if (!segment) return std::nullopt;
-        out.segments.push_back({i, contracts::span_of(*segment)});
+        out.segments.push_back({i, contracts::span_of(*segment, terms->regions != 0)});
         first = std::min(first, segment->from);
     }
     if (!add_records(view, run.task, first, group->round, immutable, out.records)) return std::nullopt;
     if (run.next_state != 0) set_start(view, run, out);
     const auto last_message = member->messages != 0 ? std::optional(member->last_round) : std::nullopt;
-    out.omitted = omitted_round(
-        out.start ? views::start_of_member(view, run.task, run.index).last_message : last_message, out, run.index);
-    for (const std::uint32_t author : group->committed) out.committed.push_back(sent_message(view, *group, author));
-    set_moves(*group, *member, run, *terms, takes_message(view, *group, run.index), out);
+    if (terms->regions == 0)
+        out.omitted = omitted_round(
+            out.start ? views::start_of_member(view, run.task, run.index).last_message : last_message, out, run.index);
+    else
+        set_regions(view, *terms, run, last_message, out);
+    out.committed = sent_messages(view, *group, *terms, run.index);
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/remote_state.hpp"
@@ -40,6 +41,8 @@ ModelFollower::Seen ModelFollower::read(const ledger::StateView& view, Immutable
         auto record = immutable.record(view, task_, round);
         if (!record) continue;
         market::undo_entries(noted, out.attempt, round, *record);
+        const kernels::SegmentSpan span{round, round + std::uint64_t{1}, 0, {}, 0, out.terms->regions != 0};
+        kernels::keep_read_entries(*record, round, out.terms->regions, 0, span);  // Nobody merges here.
         out.records.push_back(std::move(*record));
     }
     out.final_rounds = final_rounds_;

@@ -79,6 +79,23 @@ Status<> check_masks(const GroupTerms& terms, std::uint32_t least, std::uint64_t
     return Unit{};
 }
 
+/// Rounds of training alternate on the ledger with those of merged messages (contracts 21.20).
+Status<> set_regions(const GroupTerms& terms, market::GroupSpec& out) {
+    if (terms.regions == 0) return Unit{};
+    if (terms.regions < 2 || 2 * terms.regions > terms.members)
+        return error("[rounds] regions must be 2 or more, of at least two members each");
+    if (terms.max_age != 0 || terms.rollbacks != 0 || terms.private_data || terms.mask_bits != 0)
+        return error("[rounds] regions are for a task without max_age, rollbacks, private data, and masks");
+    if (2 * terms.rounds > market::kRoundsMax)
+        return error("[rounds] with regions there are at most " + std::to_string(market::kRoundsMax / 2) + " rounds");
+    if (2 * terms.absence_limit >= terms.keep_rounds)
+        return error("[rounds] with regions keep_rounds must be over twice absence_limit: each round counts twice");
+    out.rounds = static_cast<std::uint32_t>(2 * terms.rounds);
+    out.regions = static_cast<std::uint8_t>(terms.regions);
+    out.merge_blocks = terms.merge_blocks;
+    return Unit{};
+}
+
 /// Whether the tensor is named after another one, as moments are: NAME.m of NAME.
 bool is_moment(const kernels::Program& train, const std::string& name) {
     return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states, [&](const auto& other) {
@@ -94,6 +111,9 @@ Result<kernels::GroupPlan> read_plan(const GroupTerms& terms) {
     auto plan = kernels::decode_plan(*file);
     if (!plan) return error(terms.plan.string() + ": " + plan.error().message);
     if (plan->find(kernels::Phase::init) == nullptr) return error(terms.plan.string() + ": it has no phase init");
+    if (plan->has_regions() != (terms.regions != 0))
+        return error(terms.plan.string() + ": a plan " + (terms.regions != 0 ? "without" : "with") +
+                     " phases that merge messages, and the task names " + std::to_string(terms.regions) + " regions");
     if (plan->steps_max < terms.inner)
         return error(terms.plan.string() + ": it allows " + std::to_string(plan->steps_max) + " inner steps, and the " +
                      "task names " + std::to_string(terms.inner));
@@ -141,6 +161,7 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     out.mask_blocks = terms.mask_blocks;
     out.rollbacks = terms.rollbacks;
     out.ahead = terms.ahead;
+    RETRACE_CHECK(set_regions(terms, out));
     if (!terms.private_data) return out;
     const std::uint32_t sets = plan.at(kernels::Phase::inner).program.datasets;
     if (sets == 0 || sets > market::kPrivateSetsMax)
@@ -168,7 +189,8 @@ std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members
     std::uint64_t sum = 0;
     for (const kernels::PhaseProgram& phase : plan.phases) {
         const bool starts = phase.phase == kernels::Phase::init || phase.phase == kernels::Phase::enter;
-        if (starts || phase.phase == kernels::Phase::restore) continue;
+        // A segment that merges costs less than one that trains.
+        if (starts || phase.phase == kernels::Phase::restore || phase.phase >= kernels::Phase::merge_begin) continue;
         const bool of_members = phase.phase == kernels::Phase::add || phase.phase >= kernels::Phase::unmask;
         const std::uint64_t count = of_members ? members : phase.phase == kernels::Phase::inner ? plan.steps_max : 1;
         const std::uint64_t cost = times(kernels::step_cost(phase.program), count);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "kernels/plan/positions.hpp"
+#include "kernels/plan/regions.hpp"
 #include "market/rollbacks.hpp"
 #include "node/platform/units.hpp"
 
@@ -140,6 +140,8 @@ void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     if (terms.mask_bits != 0) blocks("mask_blocks", terms.mask_blocks);
     terms.rollbacks = static_cast<std::uint8_t>(count("rollbacks", 0, market::kRollbacksMax).value_or(0));
     terms.ahead = count("ahead", 0, market::kAheadMax).value_or(0);
+    terms.regions = count("regions", 0, kernels::kRegionsMax).value_or(0);
+    blocks("merge_blocks", terms.merge_blocks);
     terms.private_data = table.flag("private").value_or(false);
     task.group = std::move(terms);
 }
@@ -256,6 +258,10 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
         if (group.mask_bits != 0) rounds.insert("mask_blocks", static_cast<std::int64_t>(group.mask_blocks));
         if (group.rollbacks != 0) rounds.insert("rollbacks", group.rollbacks);
         if (group.ahead != 0) rounds.insert("ahead", group.ahead);
+        if (group.regions != 0) {
+            rounds.insert("regions", group.regions);
+            rounds.insert("merge_blocks", static_cast<std::int64_t>(group.merge_blocks));
+        }
         if (group.private_data) rounds.insert("private", true);
         root.insert("rounds", std::move(rounds));
     }

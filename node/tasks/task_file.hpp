@@ -28,6 +28,8 @@ struct GroupTerms {
     std::uint64_t mask_blocks = 0;  ///< Blocks of each step of the masks; 0 without.
     std::uint8_t rollbacks = 0;     ///< 0: messages of a member that is convicted stand.
     std::uint32_t ahead = 0;
+    std::uint32_t regions = 0;  ///< Not 0: messages are merged in so many regions, in a round of their own after each.
+    std::uint64_t merge_blocks = 60;
     bool private_data = false;  ///< Members train on data of their own, of the shapes of the task's, which stay here.
 };
 

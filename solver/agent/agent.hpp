@@ -135,6 +135,8 @@ private:
     Begun begun_of(const RunView& run) const;
     /// The next segment, if it is due and its state is not in the store.
     std::optional<SegmentOrder> missing_segment(const RunView& run) const;
+    /// Whether the message of the open round is here, of those that the member lists.
+    bool has_message(const RunView& run, const SentMessage& sent) const;
     /// Messages of the open round that are not here.
     std::vector<SentMessage> missing_messages(const RunView& run) const;
     std::optional<SolverWork> work_of_member(const RunView& run);

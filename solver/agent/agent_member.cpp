@@ -36,6 +36,9 @@ Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
     if (plan.has(kernels::Phase::mask) != (terms.mask_bits != 0))
         return error("the plan and the task do not both have masks: the requester has to post it again");
     if (plan.shared() != terms.shared) return differs("shared tensors", plan.shared(), terms.shared);
+    if (plan.has(kernels::Phase::merge_begin) != (terms.regions != 0))
+        return differs("phases that merge, or none,", plan.has(kernels::Phase::merge_begin) ? 4 : 0,
+                       terms.regions != 0 ? 4 : 0);
     if (plan.public_tensors() == terms.public_tensors) return Unit{};
     return differs("public tensors, or others,", plan.public_tensors().size(), terms.public_tensors.size());
 }
@@ -114,7 +117,7 @@ void SolverAgent::state_holdings(const RunView& run, std::uint64_t height, Outpu
         for (std::size_t i = 0; i < member.committed.size(); ++i) {
             const SentMessage& sent = member.committed[i];
             // What a member states of its own message does not count.
-            if (sent.run == run.run || std::ranges::find(missing, sent) != missing.end()) continue;
+            if (sent.run == run.run || !has_message(run, sent)) continue;
             made.bitmap[i / 8] |= static_cast<std::uint8_t>(1u << i % 8);
         }
         // Saved before it is sent: what is revealed after a restart has to be what was committed to.
@@ -190,12 +193,25 @@ std::optional<SegmentOrder> SolverAgent::missing_segment(const RunView& run) con
     return made ? std::nullopt : std::move(order);
 }
 
+bool SolverAgent::has_message(const RunView& run, const SentMessage& sent) const {
+    return sent.wanted && config_.messages->has(message_key(run.terms.id, run.member->round, sent), sent.tensors);
+}
+
 std::vector<SentMessage> SolverAgent::missing_messages(const RunView& run) const {
     std::vector<SentMessage> out;
-    for (const SentMessage& sent : run.member->committed)
-        if (sent.run != run.run &&
-            !config_.messages->has(message_key(run.terms.id, run.member->round, sent), sent.tensors))
-            out.push_back(sent);
+    const std::vector<SentMessage>& sent = run.member->committed;
+    // A message that is recorded only if that of another merger is not is fetched when that has not come for long.
+    const auto comes_first = [&](std::uint32_t author) {
+        if (run.member->phase != RoundPhase::spreading) return true;  // It may still come.
+        const auto first = std::ranges::find(sent, author, &SentMessage::run);
+        if (first == sent.end()) return false;
+        return author == run.run || has_message(run, *first) ||
+               height_ + 2 * config_.commit_blocks < run.member->deadline;
+    };
+    for (const SentMessage& message : sent)
+        if (message.run != run.run && message.wanted && !has_message(run, message) &&
+            !(message.before && comes_first(*message.before)))
+            out.push_back(message);
     // Each member begins with the next one's: if all asked the same author first, its link would be everybody's.
     std::rotate(out.begin(), std::ranges::find_if(out, [&](const SentMessage& sent) { return sent.run > run.run; }),
                 out.end());

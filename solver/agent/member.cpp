@@ -21,10 +21,16 @@ Result<SegmentPositions> positions_of(const SegmentOrder& order, std::uint32_t s
     return SegmentView{span, 0, order.records}.positions(steps_max);
 }
 
+/// The number of positions before the inner steps of the order, or before those that merge.
+std::optional<std::uint64_t> recorded_of(const SegmentOrder& order) {
+    const auto positions = positions_of(order, std::min<std::uint32_t>(order.span.steps, 1), 1);
+    return positions ? std::optional(positions->recorded()) : std::nullopt;
+}
+
 /// The number of positions in which `order` takes in the records below `base`; nullopt: it does not begin below.
 std::optional<std::uint64_t> positions_up_to(const SegmentOrder& order, std::uint64_t base) {
     if (base < order.span.from || base > order.span.base) return std::nullopt;
-    SegmentSpan span{order.span.from, base, 0, order.span.omitted};
+    SegmentSpan span{order.span.from, base, 0, order.span.omitted, 0, order.span.regional};
     if (span.omitted && *span.omitted >= base) span.omitted.reset();
     const std::vector<RecordView> records(order.records.begin(),
                                           order.records.begin() + static_cast<std::ptrdiff_t>(base - span.from));
@@ -48,11 +54,15 @@ std::optional<SegmentOrder> order_at(const MemberView& member, std::uint64_t nex
     out.index = next_state;
     out.start = member.start.value_or(next_state - 1);
     // Below it, if rounds closed empty since its inner steps began.
-    const std::uint64_t from = std::min<std::uint64_t>(member.base, base);
+    std::uint64_t from = std::min<std::uint64_t>(member.base, base);
+    if (terms.regions != 0 && base % 2 == 1) {
+        steps = member.merges && steps != 0 ? 1 : 0;
+        if (steps != 0) from = std::min(from, base - 1);  // That is the record whose messages it merges.
+    }
     if (terms.private_sets != 0 && from < base) steps = 0;  // Contracts 21.13.4: it takes in records, or trains.
     out.records = records_between(member.records, from, base);
     if (out.records.size() != base - from) return std::nullopt;
-    out.span = {from, base, steps, std::nullopt};
+    out.span = {from, base, steps, std::nullopt, 0, terms.regions != 0};
     if (member.omitted && *member.omitted < base) out.span.omitted = member.omitted;
     if (steps != 0 && terms.mask_bits != 0) {
         out.masks = member.masks;
@@ -96,21 +106,24 @@ bool is_too_late(std::uint64_t base, std::uint32_t next_round, const GroupTerms&
 
 std::optional<std::uint64_t> inner_base_of(const SegmentOrder& order, const std::optional<State>& suspended) {
     if (!suspended || suspended->tensors.empty() || base_of(suspended->step) != order.span.base) return std::nullopt;
-    const auto recorded = positions_of(order, 0, 1);
-    if (!recorded || place_of_header(suspended->step) <= recorded->count()) return std::nullopt;
+    const auto recorded = recorded_of(order);
+    if (!recorded || place_of_header(suspended->step) <= *recorded) return std::nullopt;
     return order.span.base;
 }
 
 std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step, std::uint32_t steps_max) {
     if (base_of(header_step) != order.span.base) return std::nullopt;
-    const auto none = positions_of(order, 0, steps_max);
+    const auto recorded = recorded_of(order);
     const std::uint64_t places = place_of_header(header_step);
+    SegmentSpan span = order.span;
+    if (kernels::merges(span)) {
+        const auto all = positions_of(order, span.steps, steps_max);
+        return all && places == all->count() ? std::optional(span) : std::nullopt;
+    }
     // Inner steps are followed by `press` and the masks: places before are the middle of a segment.
     const std::uint64_t after = std::uint64_t{1} + order.span.masks;
-    if (!none || places < none->count() || (places != none->count() && places <= none->count() + after))
-        return std::nullopt;
-    SegmentSpan span = order.span;
-    span.steps = places == none->count() ? 0 : static_cast<std::uint32_t>(places - none->count() - after);
+    if (!recorded || places < *recorded || (places != *recorded && places <= *recorded + after)) return std::nullopt;
+    span.steps = places == *recorded ? 0 : static_cast<std::uint32_t>(places - *recorded - after);
     if (span.steps == 0) span.masks = 0;
     if (span.steps > order.span.steps || (span.steps == 0) != (order.span.steps == 0)) return std::nullopt;
     return span;
@@ -214,12 +227,13 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
                           const kernels::StopToken& stop, std::optional<State>& suspended) {
     const std::uint32_t steps_max = material_.plan->steps_max();
     RETRACE_TRY(longest, positions_of(order, order.span.steps, steps_max));
-    RETRACE_TRY(recorded, positions_of(order, 0, steps_max));
+    const std::uint64_t recorded = longest.recorded();
+    const bool merges = kernels::merges(order.span);
     for (const RecordView& record : order.records)
         for (const RecordView::Entry& entry : record.entries)
             RETRACE_CHECK(fetch(message_key(task_, record.round, entry), entry.tensors));
     // All positions but `press` and the masks behind it: the op step of `press` follows from the number of inner steps.
-    const std::uint64_t inner_end = recorded.count() + order.span.steps;
+    const std::uint64_t inner_end = merges ? longest.count() : recorded + order.span.steps;
     RETRACE_TRY(start, start_of(order, inner_end, suspended));
     auto& [state, place] = start;
     const auto source = [&](const kernels::Position& at) { return message(order, at); };
@@ -227,12 +241,12 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     const auto after = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
         now = watch();
         if (now != OrderState::going_on || at.phase != kernels::Phase::inner) return now == OrderState::going_on;
-        if (!more(static_cast<std::uint32_t>(reached - recorded.count()))) return false;
+        if (!more(static_cast<std::uint32_t>(reached - recorded))) return false;
         now = watch();  // Again: a paced member waits in `more`, where a report may interrupt it.
         return now == OrderState::going_on;
     };
     std::optional<State> taken_in;  // The state before the inner steps, of a member that is behind.
-    for (const std::uint64_t end : {recorded.count(), inner_end}) {
+    for (const std::uint64_t end : {recorded, inner_end}) {
         if (place >= end) continue;
         const auto reached = material_.runner->run(state, longest, place, end, run_, source, stop, after);
         if (!reached) {
@@ -241,15 +255,17 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
         }
         place = *reached;
         if (now != OrderState::going_on && place < inner_end) {
-            const bool lost = now == OrderState::too_late && place > recorded.count();
+            const bool lost = now == OrderState::too_late && place > recorded;
             suspended = lost ? std::move(taken_in) : std::optional(std::move(state));
             return false;
         }
-        if (place == recorded.count() && order.records.size() > 1) taken_in = state;
+        if (place == recorded && order.records.size() > 1) taken_in = state;
     }
     std::uint32_t steps = 0;
-    if (order.span.steps != 0) {
-        steps = static_cast<std::uint32_t>(place - recorded.count());
+    if (merges) {
+        steps = order.span.steps;
+    } else if (order.span.steps != 0) {
+        steps = static_cast<std::uint32_t>(place - recorded);
         RETRACE_TRY(whole, positions_of(order, steps, steps_max));
         if (!material_.runner->run(state, whole, place, whole.count(), run_, source, stop)) return false;
     }

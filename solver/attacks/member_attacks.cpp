@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/plan/mask_table.hpp"
+#include "kernels/plan/regions.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -45,10 +46,19 @@ bool is_inner(const GroupTerms& group, const Program& program) {
            program.datasets != 0 && !reads_masks(program);
 }
 
-/// Replaces a member's message in one round.
+/// Of the phases that merge (kernels/plan 2.7) those that take a message, and those that make one; other phases leave alone
+/// what a merger has not sent.
+bool is_merging(const Program& program) {
+    for (std::uint32_t t = 0; t < program.states; ++t)
+        if (program.tensors[t].name.starts_with("rounds.merge_") && writes(program, t))
+            return program.datasets != 0 || program.tensors[t].name == "rounds.merge_residual";
+    return false;
+}
+
+/// Replaces a member's message in one round, or another part of its state.
 class OtherMessageRunner final : public ForgingRunner {
 public:
-    /// Changes the public tensors of a state; the second argument is the honest state before.
+    /// Changes tensors of a state; the second argument is the honest state before.
     using Change = std::function<void(State& after, const State& before)>;
     OtherMessageRunner(Change change, std::uint64_t first, std::uint64_t last, const Program& program,
                        kernels::Inputs inputs, kernels::ThreadPool& pool)
@@ -67,6 +77,18 @@ private:
     Change change_;
     std::uint64_t first_, last_;
 };
+
+/// Adds one unit in the last place to the first number of a message that is no integer.
+OtherMessageRunner::Change one_ulp_more(const GroupTerms& group) {
+    return [numbers = group.public_tensors](State& after, const State&) {
+        for (const std::uint32_t t : numbers) {
+            Tensor& tensor = after.tensors[t];
+            if (tensor.dtype != kernels::DType::f32) continue;
+            store_u32(tensor.data.data(), load_u32(tensor.data.data()) + 1);
+            return;
+        }
+    };
+}
 
 OtherMessageRunner::Change fill_with(std::uint32_t bits, const GroupTerms& group) {
     return [bits, numbers = group.public_tensors](State& after, const State&) {
@@ -113,7 +135,8 @@ std::unique_ptr<StepRunner> make_member_attacker(ComputeAttack attack, const Tas
     constexpr std::uint32_t kNan = 0x7fc00000, kLarge = 0x7149f2ca;  // 1e30
     const GroupTerms& group = *terms.group;
     const std::uint64_t base = std::min<std::uint64_t>(round.value_or(group.rounds - 1), group.rounds - 1);
-    const std::uint64_t first = base * group.steps_max;  // Op step of the first inner step of the round.
+    const std::uint64_t first = kernels::trained_rounds(base, group.regions != 0) *
+                                group.steps_max;  // Op step of the first inner step of the round.
     OtherMessageRunner::Change change;
     if (attack == ComputeAttack::poison_nan) change = fill_with(kNan, group);
     if (attack == ComputeAttack::poison_norm) change = fill_with(kLarge, group);
@@ -121,6 +144,17 @@ std::unique_ptr<StepRunner> make_member_attacker(ComputeAttack attack, const Tas
     // The steps of masks do not tell rounds apart, so it does so in each.
     if (attack == ComputeAttack::wrong_mask && is_mask(group, program))
         return std::make_unique<OtherMessageRunner>(shift_words(group), 0, 0, program, std::move(inputs), pool);
+    if (kernels::is_merging_round(base, group.regions)) {
+        if (attack == ComputeAttack::ulp) change = one_ulp_more(group);
+        // What it leaves out it merges as if it had not come.
+        const bool leaves_out = attack == ComputeAttack::skip_steps;
+        if (leaves_out) change = [](State& after, const State& before) { after.tensors = before.tensors; };
+        const bool here = is_merging(program) && (program.datasets != 0) == leaves_out;
+        if (!change || !here) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+        return std::make_unique<OtherMessageRunner>(std::move(change), first + group.steps_max, first + group.steps_max,
+                                                    program, std::move(inputs), pool);
+    }
+    if (is_merging(program)) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
     if (change && is_press(group, program))
         return std::make_unique<OtherMessageRunner>(std::move(change), first + 1, first + group.steps_max, program,
                                                     std::move(inputs), pool);

@@ -43,7 +43,8 @@ Status<> GroupFollower::take_in(const RecordView& record, const std::vector<std:
             return error("a message has another number of tensors than the plan");
     RETRACE_TRY(
         positions,
-        (SegmentView{{base_, base_ + std::uint64_t{1}, 0, std::nullopt}, 0, {record}}.positions(plan_.steps_max())));
+        (SegmentView{{base_, base_ + std::uint64_t{1}, 0, {}, 0, plan_.has(kernels::Phase::merge_begin)}, 0, {record}}
+             .positions(plan_.steps_max())));
     kernels::Tensor masks;
     const auto source = [&](const kernels::Position& at) {
         if (at.phase == kernels::Phase::unmask) return mask_message(record.masks, at, masks);

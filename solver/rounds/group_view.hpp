@@ -25,10 +25,11 @@ struct GroupTerms {
     std::uint32_t max_age = 0;       ///< Most rounds from the base of a message to the one that it is sent in.
     std::uint32_t mask_bits = 0;     ///< Bits of a value that is sent under masks; 0: without masks.
     std::uint32_t private_sets = 0;  ///< Data sets that a member brings; 0: those of TaskTerms, which all have.
+    std::uint32_t regions = 0;       ///< Not 0: messages of rounds with even numbers are merged (kernels/plan 2.7).
     bool operator==(const GroupTerms&) const = default;
 };
 
-/// The record of a closed round.
+/// The record of a closed round; in a segment's view as that segment reads it.
 struct RecordView {
     struct Entry {
         std::uint32_t run = 0, steps = 0;

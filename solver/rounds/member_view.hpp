@@ -24,8 +24,10 @@ enum class RoundPhase : std::uint8_t {
 /// A message that a member committed to in the open round.
 struct SentMessage {
     std::uint32_t run = 0, steps = 0;
-    std::vector<Hash32> tensors;  ///< Roots of the public tensors.
-    std::uint32_t age = 0;        ///< Rounds from the base of its inner steps to the open one.
+    std::vector<Hash32> tensors;               ///< Roots of the public tensors.
+    std::uint32_t age = 0;                     ///< Rounds from the base of its inner steps to the open one.
+    bool wanted = true;                        ///< The member lists it if it has it.
+    std::optional<std::uint32_t> before = {};  ///< Another run's message of the same region, which is recorded rather.
     bool operator==(const SentMessage&) const = default;
 };
 
@@ -53,11 +55,12 @@ struct MemberView {
     /// Records that the segments below or the next one take in: from the lowest `from` to round - 1, without gaps, as the
     /// next one reads them,
     std::vector<RecordView> records;
-    std::vector<RecordView> undone;      ///< and those of them that rollbacks changed, as they were.
+    std::vector<RecordView> undone;      ///< and those of them that rollbacks or regions changed, as they were.
     std::vector<OwnSegment> segments;    ///< Those that are not finalised, ascending.
     std::vector<SentMessage> committed;  ///< In the order of the bits of holdings.
     std::vector<kernels::MaskRow>
         masks;                ///< In a group with masks, those over its message of the open round, once known.
+    bool merges = false;      ///< In this round it sends a message that it merges for its region, and no other.
     bool may_commit = false;  ///< A segment with inner steps, and base `round` or one within max_age.
     bool may_go_on = false;   ///< With inner steps for a message that may be sent in a later round.
     bool may_finish = false;  ///< The last one: without inner steps, and base `round`.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kGroupSamples = 16;
 constexpr std::uint32_t kInnerSteps = 4;
 
-GroupKind make_group_kind() {
+GroupKind make_group_kind(bool regional) {
     kernels::ModelSpec model;
     model.hidden = {5};
     model.input = {1, 2, 3};
@@ -24,6 +24,7 @@ GroupKind make_group_kind() {
     kernels::RoundsSpec rounds;
     rounds.inner = kInnerSteps;
     rounds.members = 4;
+    rounds.regions = regional ? 2 : 0;
     const auto programs = kernels::build_training(model, training, kGroupSamples, kGroupSamples);
     ensure(programs.has_value(), "the simulation's programs are valid");
     const auto plan = kernels::build_rounds(*programs, training, rounds);
@@ -60,16 +61,20 @@ market::GroupSpec GroupKind::terms(const PlannedGroup& planned) const {
     out.rollbacks = planned.rollbacks;
     out.ahead = planned.ahead;
     out.private_sets = static_cast<std::uint8_t>(planned.is_private ? data.size() : 0);
+    if (planned.regions == 0) return out;
+    out.rounds = 2 * planned.rounds;
+    out.regions = planned.regions;
+    out.merge_blocks = planned.merge_blocks;
     return out;
 }
 
-const GroupKind& group_kind() {
-    static const GroupKind made = make_group_kind();
-    return made;
+const GroupKind& group_kind(bool regional) {
+    static const GroupKind plain = make_group_kind(false), merging = make_group_kind(true);
+    return regional ? merging : plain;
 }
 
 std::vector<kernels::Tensor> data_of_member(const ledger::Address& member, bool others) {
-    std::vector<kernels::Tensor> out = group_kind().data;
+    std::vector<kernels::Tensor> out = group_kind(false).data;
     kernels::Tensor& samples = out.front();
     for (std::size_t i = 0; i < samples.data.size(); ++i)
         samples.data[i] ^= static_cast<std::uint8_t>(member.bytes[i % member.bytes.size()] + (others ? 1 : 0));

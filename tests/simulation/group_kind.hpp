@@ -21,6 +21,8 @@ struct PlannedGroup {
     /// Members train on data of their own, and these solvers may take part.
     bool is_private = false;
     std::set<std::string> admitted = {};
+    std::uint8_t regions = 0;  ///< Not 0: `rounds` are those of training; the ledger has twice as many.
+    std::uint64_t merge_blocks = 24;
 };
 
 struct GroupKind {
@@ -34,7 +36,7 @@ struct GroupKind {
 };
 
 /// Built at the first call and read-only afterwards.
-const GroupKind& group_kind();
+const GroupKind& group_kind(bool regional);
 
 /// The data sets of a member of a private group, by its account: of the same shapes as those of the kind, with other samples.
 /// `others`: not those, but further ones.

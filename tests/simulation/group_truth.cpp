@@ -2,6 +2,7 @@
 #include "tests/simulation/group_truth.hpp"
 
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 #include "solver/rounds/plan_runner.hpp"
@@ -30,10 +31,10 @@ private:
 };
 
 /// Whether all messages that the segment takes in are known.
-bool are_known(const ledger::StateView& view, std::uint64_t task, const market::MemberSegment& segment,
-               std::uint8_t attempt, Tensors& tensors) {
-    for (std::uint32_t round = segment.from; round < segment.base; ++round) {
-        const auto record = views::round_at(view, task, round, attempt);
+bool are_known(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
+               const kernels::SegmentSpan& segment, std::uint8_t attempt, Tensors& tensors) {
+    for (auto round = static_cast<std::uint32_t>(segment.from); round < segment.base; ++round) {
+        const auto record = views::record_read(view, task, run, round, attempt, segment);
         for (const market::RoundEntry& entry : record->entries)
             if (tensors.find(views::round_message(view, task, round, entry.run)->tensors).empty()) return false;
     }
@@ -61,8 +62,10 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
         *(member->anchor.empty() ? runner.init() : runner.enter(member->entered, anchor))};
     std::vector<Hash32> out{kernels::commit_state(kind.plan->root(), states[0], pool).root};
     std::uint8_t attempt = 0;
+    kernels::SegmentSpan span;
     const auto message = [&](const kernels::Position& at) {
-        const auto round = *views::round_at(view, run.task, static_cast<std::uint32_t>(at.record), attempt);
+        const auto round =
+            *views::record_read(view, run.task, run.index, static_cast<std::uint32_t>(at.record), attempt, span);
         const market::RoundEntry& entry = round.entries.at(at.message);
         const auto posted = views::round_message(view, run.task, round.index, entry.run);
         return kernels::Message{{entry.weight, round.total, entry.age, entry.steps}, tensors.find(posted->tensors)};
@@ -71,7 +74,9 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
         const auto segment = views::member_segment(view, run.task, run.index, i);
         const auto positions = contracts::positions_of(view, run.task, run.index, i);
         attempt = views::attempt_of(view, run.task, run.index, i);
-        if (!segment || !positions || !are_known(view, run.task, *segment, attempt, tensors)) break;
+        if (!segment || !positions) break;
+        span = positions->span();
+        if (!are_known(view, run.task, run.index, span, attempt, tensors)) break;
         kernels::State state = states.at(views::start_of_segment(view, run.task, run.index, i));
         (void)runner.run(state, *positions, 0, positions->count(), run.index, message);
         out.push_back(kernels::commit_state(kind.plan->root(), state, pool).root);

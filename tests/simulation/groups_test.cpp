@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Groups as whole runs: each adversary by name, and what its fraud costs the others.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tests/simulation/batch.hpp"
+#include "tests/simulation/group_outcome.hpp"
 
 namespace retrace::sim {
 namespace {
 
 using market::RunState;
-
-const market::Run& run_of(const Outcome& outcome, const std::string& name) {
-    for (const market::Run& run : outcome.tasks.at(0).runs)
-        if (outcome.names.at(run.solver) == name) return run;
-    throw std::runtime_error(name + " has no run");
-}
 
 /// The group with solver 0 as this adversary, all of whose segments are audited.
 Scenario group_with(std::string_view adversary) {
@@ -23,15 +14,6 @@ Scenario group_with(std::string_view adversary) {
     out.solvers[0] = *group_member_named(adversary);
     out.solvers[0].segment = 1;  // The round.
     return out;
-}
-
-void expect_good(const Outcome& outcome) {
-    EXPECT_THAT(outcome.findings.violations, ::testing::IsEmpty());
-    EXPECT_EQ(outcome.tasks.at(0).state, market::TaskState::settled);
-    for (const std::string name : {"solver1", "solver2", "solver3"}) {
-        EXPECT_EQ(run_of(outcome, name).state, RunState::settled) << name;
-        EXPECT_FALSE(run_of(outcome, name).earned.is_zero()) << name;
-    }
 }
 
 TEST(Groups, AnUndisturbedGroupIsSettled) {

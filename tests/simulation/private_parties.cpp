@@ -63,7 +63,7 @@ void SolverParty::update_consent(const ledger::StateView& view, std::uint64_t he
 }
 
 solver::RunnerFactory SolverParty::with_false_start(solver::RunnerFactory runners) const {
-    const Hash32 init = group_kind().header.phases.front().program;
+    const Hash32 init = group_kind(false).header.phases.front().program;
     return [init, runners = std::move(runners)](const solver::TaskTerms& terms, const kernels::Program& program,
                                                 kernels::Inputs inputs,
                                                 kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {

@@ -47,12 +47,13 @@ RequesterParty::RequesterParty(World& world, NodeId id, std::string name, bool h
 market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
     market::TaskSpec spec;
     if (planned.group) {
+        const GroupKind& kind = group_kind(planned.group->regions != 0);
         spec.name = "group";
-        spec.program_root = group_kind().plan->root();
-        spec.program_bytes = group_kind().plan_bytes.size();
-        spec.init_root = group_kind().header.phases.front().program;
-        if (!planned.group->is_private) spec.data_roots = group_kind().data_roots;
-        spec.steps = std::uint64_t{planned.group->rounds} + 1;
+        spec.program_root = kind.plan->root();
+        spec.program_bytes = kind.plan_bytes.size();
+        spec.init_root = kind.header.phases.front().program;
+        if (!planned.group->is_private) spec.data_roots = kind.data_roots;
+        spec.steps = std::uint64_t{kind.terms(*planned.group).rounds} + 1;
         spec.interval = 1;
     } else {
         const TaskKind& kind = world().catalogue[planned.kind];
@@ -139,7 +140,7 @@ bool RequesterParty::reserve(const ledger::StateView& view, std::uint64_t height
 
 void RequesterParty::post_group(const PlannedTask& planned) {
     const market::TaskSpec spec = spec_of(planned);
-    const GroupKind& kind = group_kind();
+    const GroupKind& kind = group_kind(planned.group->regions != 0);
     call("posts a task of a group", contracts::PostGroup{spec, kind.terms(*planned.group)},
          market::escrow_of(spec, world().params)->total());
     world().uploads.programs[spec.program_root] = kind.plan_bytes;
@@ -164,7 +165,7 @@ bool RequesterParty::has_model_of_group(const ledger::StateView& view, const mar
         const std::uint64_t state = views::run(view, task.id, index)->next_state - 1;
         const auto last = views::checkpoint(view, task.id, index, state);
         const auto step = contracts::header_step_of(view, task.id, index, state);
-        const solver::CommittedPlan& plan = *group_kind().plan;
+        const solver::CommittedPlan& plan = *group_kind(views::group_spec(view, task.id)->regions != 0).plan;
         if (last && last->opened && step &&
             solver::fetch_state(source, plan.root(), plan.states(), last->root, *step, world().pool))
             return true;

@@ -214,16 +214,17 @@ void Play::set_truths(const ledger::StateView& view) {
 /// one another.
 void Play::set_truths_of_members(const ledger::StateView& view) {
     for (const auto& [task, roots] : truths_) {
-        if (!scenario_.planned_tasks[task - 1].group) continue;
+        const auto& group = scenario_.planned_tasks[task - 1].group;
+        if (!group) continue;
+        const GroupKind& kind = group_kind(group->regions != 0);
         const std::uint32_t runs = views::task(view, task)->runs;
         for (std::uint32_t index = 0; index < runs; ++index) {
             const auto run = views::run(view, task, index);
             const auto found = std::ranges::find(members_, run->solver, &Member::address);
             if (found == members_.end() || found->honest) continue;
             const bool is_private = scenario_.planned_tasks[task - 1].group->is_private;
-            const auto data = is_private ? data_of_member(run->solver) : group_kind().data;
-            checkers_->set_truth(task, index,
-                                 true_roots_of_member(group_kind(), view, *run, world_->sent, data, world_->pool));
+            const auto data = is_private ? data_of_member(run->solver) : kind.data;
+            checkers_->set_truth(task, index, true_roots_of_member(kind, view, *run, world_->sent, data, world_->pool));
         }
     }
 }

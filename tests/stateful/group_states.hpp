@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/records/group_positions.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/views.hpp"
 #include "solver/commitments.hpp"
 #include "verifier/game/public_leaves.hpp"
@@ -46,6 +47,16 @@ inline market::GroupSpec group_terms() {
     out.keep_rounds = 4;
     out.catch_up_max = 16;
     return out;
+}
+
+/// Makes the terms those of a group of at least four members with regions, in twice as many rounds.
+inline void divide_in_regions(market::GroupSpec& terms) {
+    terms.regions = 2;
+    terms.merge_blocks = terms.fetch_blocks + 2;
+    terms.rounds *= 2;
+    terms.max_age = 0;
+    terms.keep_rounds = 2 * terms.absence_limit + 2;
+    for (std::uint8_t phase = 11; phase <= 14; ++phase) terms.phases.push_back({phase, false, word(1, phase)});
 }
 
 /// A member's state whose header has this step, after so many records with messages. With `lie` its own tensor is another one, and with `fork` the shared one
@@ -131,6 +142,13 @@ public:
     contracts::RevealHoldings reveal(bool all) const { return {run_.task, run_.index, group_.round, bitmap(all), {}}; }
     std::uint32_t round() const { return group_.round; }
     std::uint32_t max_age() const { return terms_.max_age; }
+    /// Whether the open round is one of merged messages.
+    bool is_merging() const { return kernels::is_merging_round(group_.round, terms_.regions); }
+    /// Whether the member lists the messages of the open round.
+    bool lists() const {
+        const auto holders = contracts::views::holders(view_, group_, terms_);
+        return std::find(holders.begin(), holders.end(), run_.index) != holders.end();
+    }
     /// In a private group: whether records are to be taken in before inner steps.
     bool is_behind() const {
         return terms_.private_sets != 0 &&
@@ -147,6 +165,7 @@ private:
         std::uint32_t out = 0;
         for (std::uint32_t round = 0; round < base; ++round) {
             const auto record = contracts::views::round(view_, run_.task, round);
+            if (kernels::is_merged_round(round, terms_.regions)) continue;
             out += record && !record->entries.empty() ? 1 : 0;
         }
         return out;

@@ -33,6 +33,8 @@ void Players::post_group() {
         terms.least = 3;
         for (std::uint8_t phase = 9; phase <= 10; ++phase) terms.phases.push_back({phase, phase == 10, word(1, phase)});
     }
+    const bool regional = !masked && draws_.one_in(3);
+    if (regional) divide_in_regions(terms);
     market::TaskSpec spec = secrets_.facts();
     spec.name = "group";
     spec.program_root = plan_of(terms).root();
@@ -41,7 +43,7 @@ void Players::post_group() {
     spec.interval = 1;
     spec.steps = std::uint64_t{terms.rounds} + 1;
     // With four a complaint may put one out.
-    spec.replicas = static_cast<std::uint8_t>(draws_.between(masked ? 4 : 2, 6));
+    spec.replicas = static_cast<std::uint8_t>(draws_.between(masked || regional ? 4 : 2, 6));
     terms.catch_up_max = spec.replicas * static_cast<std::uint32_t>(draws_.between(1, 3)) + (masked ? 256 : 0);
     spec.price_ceiling = draws_.one_in(2) ? U256(market::kMilli) : U256(1'000);
     constexpr std::uint16_t kShares[] = {1, 500, 2'500, 10'000};
@@ -50,7 +52,7 @@ void Players::post_group() {
     spec.replay_blocks = draws_.below(4);
     spec.finish_blocks = draws_.between(200, 2'000);
     spec.allow_unaudited = draws_.one_in(2);
-    const bool is_private = draws_.one_in(3) && !masked;
+    const bool is_private = draws_.one_in(3) && !masked && !regional;
     if (is_private) {
         terms.private_sets = static_cast<std::uint8_t>(draws_.between(1, 2));
         spec.allow_unaudited = true;
@@ -106,7 +108,8 @@ void Players::commit_segment(const TaskModel& model, const market::Run& run) {
         if (const auto call = calls.next(calls.round(), 0, lie, fork)) return (void)send(run.solver, *call);
     const GroupPhase phase = model.group->phase;
     if (phase != GroupPhase::training && phase != GroupPhase::over) return;
-    const auto steps = static_cast<std::uint32_t>(phase == GroupPhase::over ? 0 : draws_.between(1, 4));
+    const auto drawn = static_cast<std::uint32_t>(phase == GroupPhase::over ? 0 : draws_.between(1, 4));
+    const std::uint32_t steps = calls.is_merging() ? std::min(drawn, 1u) : drawn;
     const auto age = static_cast<std::uint32_t>(steps == 0 ? 0 : draws_.below(calls.max_age() + 1));
     for (const std::uint32_t base : {calls.round() - std::min(calls.round(), age), calls.round()})
         if (const auto call = calls.next(base, steps, lie, fork)) return (void)send(run.solver, *call);
@@ -116,9 +119,8 @@ void Players::commit_segment(const TaskModel& model, const market::Run& run) {
 }
 
 void Players::exchange_messages(const TaskModel& model, const market::Run& run) {
-    const auto& sent = model.group->committed;
-    if (std::find(sent.begin(), sent.end(), run.index) == sent.end()) return;
     const MemberCalls calls(world_.state(), run);
+    if (!calls.lists()) return;
     const bool has_all = mixed(run.task * 31 + model.group->round * 7 + run.index) % 4 != 0;
     if (model.group->phase == GroupPhase::spreading)
         send(run.solver, calls.list(has_all));

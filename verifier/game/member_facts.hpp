@@ -6,6 +6,7 @@
 
 #include "kernels/plan/mask_table.hpp"
 #include "kernels/plan/plan_executor.hpp"
+#include "kernels/plan/regions.hpp"
 #include "verifier/game/game.hpp"
 
 namespace retrace::verifier {
@@ -18,14 +19,14 @@ struct MemberTerms {
     std::vector<Hash32> data_roots;  ///< Of the inner steps.
 };
 
-/// What a position reads: a message of a record (`add`), or masks (`unmask`, `mask`).
+/// What a position reads: a message of a record (`add`, `merge_add`), or masks (`unmask`, `mask`).
 struct RecordedMessage {
     std::vector<Hash32> tensors;  ///< Roots of the public tensors, or that of the table of masks.
     kernels::MessageFacts facts;
 };
 
-/// The facts of position `place` < positions.count(). `message` is what it reads if its phase is `add`, `unmask` or
-/// `mask`; else it is not looked at. Nullopt if the plan does not have the phase.
+/// The facts of position `place` < positions.count(). `message` is what it reads if its phase is `add`, `merge_add`,
+/// `unmask` or `mask`; else it is not looked at. Nullopt if the plan does not have the phase.
 std::optional<StepFacts> facts_of_position(const MemberTerms& terms, const kernels::SegmentPositions& positions,
                                            std::uint64_t place, const RecordedMessage& message);
 /// How the member's state 0 is made: by `enter` from the shared tensors with the roots `anchor` at the start of round

@@ -109,8 +109,7 @@ class SegmentComputation final : public solver::Computation {
 public:
     SegmentComputation(SegmentSteps& steps, State& state)
         : steps_(steps), state_(state), place_(steps.number_of(state.step)) {
-        const kernels::SegmentSpan& span = steps.positions().span();
-        first_inner_ = steps.positions().count() - (span.steps == 0 ? 0 : std::uint64_t{span.steps} + 1 + span.masks);
+        first_inner_ = steps.positions().recorded();
     }
     ~SegmentComputation() override { leave_inner(); }
     SegmentComputation(const SegmentComputation&) = delete;

@@ -5,8 +5,10 @@
 
 #include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/groups/recording.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
@@ -47,8 +49,18 @@ std::uint64_t next_deadline(const StateView& view, const Group& group) {
     return masks && masks->deadline != 0 ? std::min(masks->deadline, group.deadline) : group.deadline;
 }
 
+/// 21.20.3: whether all members that merge in the open round, and do not leave, have sent what they merged.
+bool all_merged(const StateView& view, const Group& group, const GroupSpec& terms) {
+    const auto mergers = views::mergers(view, group, terms);
+    return std::all_of(mergers.begin(), mergers.end(), [&](std::uint32_t run) {
+        const bool sent = std::find(group.committed.begin(), group.committed.end(), run) != group.committed.end();
+        return sent || !is_sender(view, must_load<market::Run>(view, keys::run(group.task, run)));
+    });
+}
+
 /// Whether all members that may send a message have sent one.
-bool all_sent(const StateView& view, const Group& group) {
+bool all_sent(const StateView& view, const Group& group, const GroupSpec& terms) {
+    if (kernels::is_merging_round(group.round, terms.regions)) return all_merged(view, group, terms);
     if (const auto masks = views::round_masks(view, group.task, group.round))
         return !group.committed.empty() && !awaits_messages(view, group, *masks);
     if (group.committed.empty() || group.committed.size() < group.senders) return false;
@@ -60,9 +72,10 @@ bool all_sent(const StateView& view, const Group& group) {
 
 bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
     if (height > group.deadline) return true;
+    const auto terms = must_load<GroupSpec>(view, keys::group_spec(group.task));
     switch (group.phase) {
-        case GroupPhase::training: return all_sent(view, group);
-        case GroupPhase::spreading: return group.listed.size() == group.committed.size();
+        case GroupPhase::training: return all_sent(view, group, terms);
+        case GroupPhase::spreading: return group.listed.size() == views::holders(view, group, terms).size();
         case GroupPhase::revealing: return group.revealed.size() == group.listed.size();
         case GroupPhase::unmasking: {
             const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(group.task, group.round));
@@ -70,55 +83,6 @@ bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
         }
         default: return false;
     }
-}
-
-/// A bitmap as a run has revealed it.
-struct Listing {
-    std::uint32_t run = 0;
-    Bytes bitmap;
-    bool has(std::size_t place) const { return (bitmap.at(place / 8) >> (place % 8) & 1) != 0; }
-};
-
-/// 21.6.4: whether enough members have revealed what they have. Those that sent a message in the previous round count,
-/// so that the members that are left do not decide alone.
-bool has_quorum(const Group& group) {
-    const std::size_t of = std::max<std::size_t>(group.committed.size(), group.committed_before);
-    return !group.revealed.empty() && 2 * group.revealed.size() >= of;
-}
-
-/// 21.6.5: whether 2/3 of the others that revealed have the message at this place.
-bool is_listed(const std::vector<Listing>& listings, std::uint32_t author, std::size_t place) {
-    std::size_t others = 0, have = 0;
-    for (const Listing& listing : listings) {
-        if (listing.run == author) continue;
-        ++others;
-        have += listing.has(place) ? 1 : 0;
-    }
-    return others != 0 && 3 * have >= 2 * others;
-}
-
-/// The message of the run in the open round, as a record has it.
-market::RoundEntry entry_of(const Effects& fx, const Group& group, const GroupSpec& terms, std::uint32_t run) {
-    const auto message = must_load<market::RoundMessage>(fx.state, keys::round_message(group.task, group.round, run));
-    return {run, message.steps, message.age, kernels::message_weight(message.steps, message.age, terms.max_age)};
-}
-
-/// 21.6.5: the messages to be recorded, by ascending run.
-std::vector<market::RoundEntry> listed_messages(const Effects& fx, const Group& group, const GroupSpec& terms) {
-    std::vector<Listing> listings;
-    for (const std::uint32_t run : group.revealed)
-        listings.push_back(
-            {run, must_load<market::Holding>(fx.state, keys::holding(group.task, group.round, run)).bitmap});
-    std::vector<market::RoundEntry> out;
-    for (std::size_t place = 0; place < group.committed.size(); ++place) {
-        const std::uint32_t author = group.committed[place];
-        // A run that was convicted meanwhile adds nothing more to the result.
-        const auto run = must_load<market::Run>(fx.state, keys::run(group.task, author));
-        if (run.state != market::RunState::running || !is_listed(listings, author, place)) continue;
-        out.push_back(entry_of(fx, group, terms, author));
-    }
-    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
-    return out;
 }
 
 /// 21.10: the absences that a round without a message of this run counts as: one for each time of a round that it took
@@ -138,6 +102,7 @@ std::uint32_t absences_of_round(const Effects& fx, const Group& group, const Gro
 /// 21.10: counts the absences. A member that was away for too long commits nothing more.
 void count_absences(Effects& fx, const Group& group) {
     const GroupSpec terms = terms_of(fx, group);
+    if (kernels::is_merging_round(group.round, terms.regions)) return;  // 21.20.6
     for (const std::uint32_t index : task_of(fx, group).active) {
         const auto run = must_load<market::Run>(fx.state, keys::run(group.task, index));
         if (run.state != market::RunState::running || run.next_state == 0) continue;
@@ -170,9 +135,12 @@ void forget_round(Effects& fx, Group& group) {
 /// rounds that nobody plays must not fill the scheduler of the chain.
 std::uint64_t time_of_round(const StateView& view, const Group& group, const GroupSpec& terms) {
     constexpr std::uint32_t kDoublingsMax = 10;
+    if (kernels::is_merging_round(group.round, terms.regions)) return terms.merge_blocks;
+    const std::uint32_t apart =
+        terms.regions == 0 ? 1 : 2;  // Rounds of merged messages are empty with those before them.
     std::uint32_t empty = 0;
-    while (empty < std::min(kDoublingsMax, group.round) &&
-           must_load<market::Round>(view, keys::round(group.task, group.round - 1 - empty)).committed == 0)
+    while (empty < std::min(kDoublingsMax, group.round / apart) &&
+           must_load<market::Round>(view, keys::round(group.task, group.round - apart * (empty + 1))).committed == 0)
         ++empty;
     return terms.round_blocks << empty;
 }
@@ -207,12 +175,23 @@ void open_round(Effects& fx, Group& group) {
         enter(fx, group, GroupPhase::over, terms.round_blocks);
 }
 
+void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entries);
+
 void begin_next_round(Effects& fx, Group& group, std::uint32_t committed_before) {
     ++group.round;
     group.committed_before = committed_before;
     group.committed.clear();
     group.extended = false;
+    const GroupSpec terms = terms_of(fx, group);
+    const bool merging = kernels::is_merging_round(group.round, terms.regions);
+    if (merging && views::mergers(fx.state, group, terms).empty()) return close_round(fx, group, {});  // 21.20.2
     open_round(fx, group);
+}
+
+/// The number of messages of the last round in which members trained.
+std::uint32_t sent_in_training(const Effects& fx, const Group& group, const market::Round& record) {
+    if (!kernels::is_merging_round(record.index, terms_of(fx, group).regions)) return record.committed;
+    return must_load<market::Round>(fx.state, keys::round(group.task, record.index - 1)).committed;
 }
 
 /// Stores the record of the open round.
@@ -246,7 +225,7 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
     if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
     forget_round(fx, group);
     group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
-    begin_next_round(fx, group, record.committed);
+    begin_next_round(fx, group, sent_in_training(fx, group, record));
     if (record.committed != 0)  // 21.8: pay may have waited for it.
         schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);
 }
@@ -255,7 +234,9 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
 void record_round(Effects& fx, Group& group) {
     const GroupSpec terms = terms_of(fx, group);
     std::vector<market::RoundEntry> entries;
-    if (has_quorum(group)) entries = listed_messages(fx, group, terms);
+    // 21.20.4: in a round whose messages are merged each region has a quorum of its own.
+    if (has_quorum(fx.state, group, terms) || kernels::is_merged_round(group.round, terms.regions))
+        entries = listed_messages(fx, group, terms);
     if (terms.mask_bits == 0) return close_round(fx, group, std::move(entries));
     std::vector<std::uint32_t> runs;
     for (const market::RoundEntry& entry : entries) runs.push_back(entry.run);
@@ -276,16 +257,18 @@ void end_round_of_masks(Effects& fx, const Group& group) {
 
 /// 21.6.4: the time to fetch is given once more when too few have revealed; what they had committed to does not count.
 void end_revealing(Effects& fx, Group& group) {
-    if (has_quorum(group) || group.extended) return record_round(fx, group);
+    if (has_quorum(fx.state, group, terms_of(fx, group)) || group.extended) return record_round(fx, group);
     clear_holdings(fx, group);
     group.extended = true;
     enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
 }
 
 void end_training(Effects& fx, Group& group) {
-    // Nobody else could have the only message.
-    if (group.committed.size() < 2) return close_round(fx, group, {});
-    enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
+    const GroupSpec terms = terms_of(fx, group);
+    // Nobody else could have the only message, but for a merged one.
+    const std::size_t least = kernels::is_merging_round(group.round, terms.regions) ? 1 : 2;
+    if (group.committed.size() < least) return close_round(fx, group, {});
+    enter(fx, group, GroupPhase::spreading, terms.fetch_blocks);
 }
 
 /// 21.4: the group begins when all of its members have their first state, or its time is over and enough have.
@@ -357,8 +340,9 @@ void end_round_empty(Effects& fx, std::uint64_t task) {
 void note_progress(Effects& fx, Group& group) {
     if (group.phase == GroupPhase::training) {
         const GroupSpec terms = terms_of(fx, group);
-        const std::uint64_t left =
-            views::grace_begins(group) ? terms.grace_blocks : terms.round_blocks;  // 21.6.2, 21.6.7
+        const std::uint64_t left = kernels::is_merging_round(group.round, terms.regions) ? terms.merge_blocks
+                                   : views::grace_begins(group)                          ? terms.grace_blocks
+                                                                : terms.round_blocks;  // 21.6.2, 21.6.7, 21.20.3
         if (fx.height + left < group.deadline) {
             group.deadline = fx.height + left;
             look_at(fx, group, group.deadline + 1);

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
@@ -80,16 +81,17 @@ struct Taken {
     std::uint64_t messages = 0;                ///< All of both.
     std::optional<std::uint64_t> omitted;      ///< The record in which its last message should be and is not.
 };
-Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t from, std::uint32_t base) {
+Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, const kernels::SegmentSpan& span) {
     Taken out;
     const auto last_message = views::start_of_member(view, task, run).last_message;
     const auto now = static_cast<std::uint8_t>(views::rollbacks(view, task).noted.size());
-    for (std::uint32_t index = from; index < base; ++index) {
-        const market::Round record = views::round_at(view, task, index, now).value();
+    for (auto index = static_cast<std::uint32_t>(span.from); index < span.base; ++index) {
+        const market::Round record = views::record_read(view, task, run, index, now, span).value();
         out.counts.push_back(static_cast<std::uint32_t>(record.entries.size()));
         out.masks.push_back(static_cast<std::uint32_t>(record.masks.size()));
         out.messages += record.entries.size() + record.masks.size();
-        if (views::is_omitted(last_message, record, run)) out.omitted = index;
+        if (views::is_omitted(view, task, last_message, views::round_at(view, task, index, now).value(), run))
+            out.omitted = index;
     }
     return out;
 }
@@ -109,6 +111,9 @@ std::uint32_t masks_of_message(const StateView& view, std::uint64_t task) {
 std::uint32_t begin_of_segment(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t base,
                                std::uint32_t steps) {
     const std::uint32_t from = views::taken_in_until(view, task, run);
+    // 21.20.3: its last record is that of the messages that it merges.
+    if (kernels::merges({from, base, steps, {}, 0, views::regions_of(view, task) != 0}))
+        return std::min(from, base - 1);
     // Rounds that closed empty since its inner steps began.
     return steps == 0 || base < views::start_of_member(view, task, run).base ? from : std::min(from, base);
 }
@@ -117,17 +122,18 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
                                                        std::uint32_t base, std::uint32_t steps) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
     const std::uint32_t from = begin_of_segment(view, task, run, base, steps);
-    const Taken taken = take_in(view, task, run, from, base);
+    const std::uint32_t masks = steps == 0 ? 0 : masks_of_message(view, task);
+    kernels::SegmentSpan span{from, base, steps, {}, masks, terms.regions != 0};
+    const Taken taken = take_in(view, task, run, span);
+    span.omitted = taken.omitted;
     if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};  // 21.5.16
     // 21.5.17: a member that joined would otherwise make a segment, and its audit, of each record.
     if (steps == 0 && base < group_of(view, task).round && base - from < terms.keep_rounds) {
         const auto now = static_cast<std::uint8_t>(views::rollbacks(view, task).noted.size());
-        const market::Round next = views::round_at(view, task, base, now).value();
+        const market::Round next = views::record_read(view, task, run, base, now, span).value();
         if (taken.messages + next.entries.size() + next.masks.size() <= terms.catch_up_max)
             return Unexpected{CallStatus::wrong_base};
     }
-    const std::uint32_t masks = steps == 0 ? 0 : masks_of_message(view, task);
-    const kernels::SegmentSpan span{from, base, steps, taken.omitted, masks};
     const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max, taken.masks);
     if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};  // 21.5.18
     market::MemberSegment out;

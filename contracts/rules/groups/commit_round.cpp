@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/groups/rollback.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
 #include "market/masks/opening.hpp"
@@ -33,6 +34,15 @@ CallStatus admit_base(const CommitRound& call, const StateView& view, const mark
     if (terms.private_sets != 0 && call.steps != 0 && call.base != from) return CallStatus::wrong_base;  // 21.13.4
     if (call.base - from > terms.keep_rounds) return CallStatus::wrong_base;                             // 21.5.12
     return CallStatus::ok;
+}
+
+/// 21.20.3: in a round of merged messages only mergers send one, of one step.
+CallStatus admit_merging(const CommitRound& call, const StateView& view, const market::Group& group,
+                         const market::GroupSpec& terms) {
+    if (call.steps == 0 || !kernels::is_merging_round(group.round, terms.regions)) return CallStatus::ok;
+    const auto mergers = views::mergers(view, group, terms);
+    if (std::find(mergers.begin(), mergers.end(), call.run) == mergers.end()) return CallStatus::not_merger;
+    return call.steps == 1 ? CallStatus::ok : CallStatus::wrong_steps;
 }
 
 /// 21.5.13 to 21.5.15
@@ -84,7 +94,9 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
         return CallStatus::wrong_group_phase;                                             // 21.5.7
     if (member.leaving || context.height > group->deadline) return CallStatus::too_late;  // 21.5.8
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
-    CallStatus status = admit_base(call, view, run, *group, terms);
+    CallStatus status = admit_merging(call, view, *group, terms);
+    if (status != CallStatus::ok) return status;  // 21.20.3
+    status = admit_base(call, view, run, *group, terms);
     if (status != CallStatus::ok) return status;
     status = admit_message(call, member, *group, terms);
     if (status != CallStatus::ok) return status;

@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
 
 namespace retrace::contracts {
@@ -24,11 +25,13 @@ CallStatus admit_in(const Call& call, const TxContext& context, const StateView&
     const CallStatus running = admit_running(view, call.task, call.run, context.sender);
     if (running != CallStatus::ok) return running;  // 21.6.11
     const auto group = views::group(view, call.task);
-    if (!group) return CallStatus::not_group;                                  // 21.6.12
-    if (group->phase != phase) return CallStatus::wrong_group_phase;           // 21.6.13
-    if (group->round != call.round) return CallStatus::wrong_round;            // 21.6.14
-    if (context.height > group->deadline) return CallStatus::too_late;         // 21.6.15
-    if (!contains(group->committed, call.run)) return CallStatus::no_message;  // 21.6.16
+    if (!group) return CallStatus::not_group;                           // 21.6.12
+    if (group->phase != phase) return CallStatus::wrong_group_phase;    // 21.6.13
+    if (group->round != call.round) return CallStatus::wrong_round;     // 21.6.14
+    if (context.height > group->deadline) return CallStatus::too_late;  // 21.6.15
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
+    if (!contains(views::holders(view, *group, terms), call.run))
+        return terms.regions == 0 ? CallStatus::no_message : CallStatus::not_lister;  // 21.6.16, 21.20.4
     return CallStatus::ok;
 }
 

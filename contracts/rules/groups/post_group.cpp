@@ -78,6 +78,18 @@ bool is_private_in_range(const GroupSpec& group, const TaskSpec& spec) {
            2 * spec.steps <= market::kSegmentsMax;
 }
 
+/// 21.20.1: regions of at least two members, in rounds that alternate.
+bool are_regions_in_range(const GroupSpec& group, const TaskSpec& spec) {
+    if (group.regions == 0) return group.merge_blocks == 0;
+    if (group.regions < 2 || group.regions > kernels::kRegionsMax || 2 * group.regions > spec.replicas) return false;
+    if (group.max_age != 0 || group.rollbacks != 0 || group.mask_bits != 0 || group.private_sets != 0) return false;
+    // A member that was away for `absence_limit` rounds of training has missed as many of merged messages.
+    if (group.rounds % 2 != 0 || 2 * group.absence_limit > group.keep_rounds) return false;
+    const std::uint64_t positions =
+        std::uint64_t{2} * group.keep_rounds + 1 + group.catch_up_max + spec.replicas + std::uint64_t{2};
+    return is_window(group.merge_blocks) && positions <= kernels::kPositionsMax;
+}
+
 /// 20.4.3: as many blocks as one party may have turns in a row, so that it leaves nobody's keys or shares out of a step;
 /// 0 on a chain without validators.
 std::uint64_t longest_turn(const StateView& view) {
@@ -96,10 +108,14 @@ bool are_tensors_legal(const GroupSpec& group) {
 /// Whether the group has each phase once, in their order. Members begin alike and take in records alike, so nothing
 /// before `inner` may follow a member's seed.
 bool are_phases_legal(const GroupSpec& group) {
-    if (group.phases.size() != (group.mask_bits != 0 ? market::kPlanPhasesMax : market::kPlanPhases)) return false;
+    const std::size_t phases = group.mask_bits != 0 ? market::kMaskedPlanPhases
+                               : group.regions != 0 ? market::kRegionalPlanPhases
+                                                    : market::kPlanPhases;
+    if (group.phases.size() != phases) return false;
     for (std::size_t i = 0; i < group.phases.size(); ++i) {
         const market::PhaseRoot& phase = group.phases[i];
-        if (phase.phase != i + 1 || phase.program_root.is_zero()) return false;
+        const std::size_t left_out = i < market::kPlanPhases || group.regions == 0 ? 0 : 2;  // `unmask` and `mask`
+        if (phase.phase != i + 1 + left_out || phase.program_root.is_zero()) return false;
         if (phase.member_seed && kernels::is_common(static_cast<kernels::Phase>(phase.phase))) return false;
     }
     return true;
@@ -120,6 +136,7 @@ CallStatus check(const PostGroup& call) {
     if (!are_masks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;       // 21.11.1
     if (!are_rollbacks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;   // 21.14.1
     if (!is_private_in_range(group, spec)) return CallStatus::group_terms_out_of_range;      // 21.13.1
+    if (!are_regions_in_range(group, spec)) return CallStatus::group_terms_out_of_range;     // 21.20.1
     if (!are_tensors_legal(group) || !are_phases_legal(group)) return CallStatus::bad_plan;  // 21.2.6
     if (plan_of(group).root() != spec.program_root) return CallStatus::bad_plan;             // 21.2.7
     if (group.phases.front().program_root != spec.init_root) return CallStatus::bad_plan;    // 21.2.8
