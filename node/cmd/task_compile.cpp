@@ -8,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <iostream>
 
+#include "kernels/plan/regions.hpp"
 #include "market/rollbacks.hpp"
 #include "node/cmd/class_names.hpp"
 #include "node/cmd/task_options.hpp"
@@ -89,7 +90,8 @@ void settle_rounds(TaskCompileFlags& flags) {
                                                : kernels::UpdateKind::sparse;
     if (flags.masked) settle_masks(flags);
     spec.inner = flags.inner != 0 ? flags.inner : spec.update == kernels::UpdateKind::gradient ? 1 : 10;
-    spec.members = flags.rounds.terms.members;
+    spec.regions = flags.rounds.terms.regions;
+    spec.members = spec.regions != 0 ? spec.regions : flags.rounds.terms.members;  // So many messages move the model.
     if (flags.outer_rate != 0) spec.outer_rate = flags.outer_rate;
     flags.request.task.steps = flags.rounds.terms.rounds * spec.inner;
     flags.request.task.interval = spec.inner;
@@ -265,9 +267,16 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
                   "--ahead", flags.ahead,
                   "rollback: rounds that may be undone; a round waits until those before them are final (up to 8)"))
         ->check(CLI::Range(std::uint32_t{1}, market::kAheadMax));
+    CLI::Option* regions = of_rounds(command.add_option("--regions", terms.regions,
+                                                        "Members merge the messages of so many regions: another member "
+                                                        "downloads one message a region (0: all messages)"));
+    regions->check(CLI::Range(std::uint32_t{0}, kernels::kRegionsMax));
+    command.add_option("--merge-blocks", terms.merge_blocks, "Most blocks to merge the messages of a region (60)")
+        ->check(CLI::PositiveNumber)
+        ->needs(regions);
     CLI::Option* masked = of_rounds(command.add_flag(
         "--masked", flags.masked, "Send changes under masks, of which nobody sees more than the sum of a round"));
-    masked->excludes("--update", "--max-age", "--bits");
+    masked->excludes("--update", "--max-age", "--bits", "--regions");
     command.add_option("--mask-bits", spec.mask_bits, "Bits of a value that is sent under masks (10)")
         ->check(CLI::Range(2, 27))
         ->needs(masked);

@@ -83,6 +83,7 @@ json::object to_json(const MemberStory& story, const std::optional<MemberSegment
                                       {"not_listed_by", std::move(by)},
                                       {"steps", round.steps},
                                       {"age", round.age},
+                                      {"merged", round.merged},
                                       {"drawn", round.drawn},
                                       {"final", round.final},
                                       {"paid", round.paid.to_decimal()}});

@@ -94,19 +94,34 @@ struct RoundsPlan {
     }
 };
 
-/// Times of one member in a round, in seconds.
+/// Messages that a member takes in: those of all, or one of each region.
+std::uint32_t taken_in(const GroupTerms& terms) { return terms.regions != 0 ? terms.regions : terms.members; }
+/// Messages that it receives; with regions most members receive so many.
+std::uint32_t received(const GroupTerms& terms) { return terms.regions != 0 ? terms.regions : terms.members - 1; }
+/// Messages of a region, rounded up; 0 without regions.
+std::uint32_t of_region(const GroupTerms& terms) {
+    return terms.regions != 0 ? (terms.members + terms.regions - 1) / terms.regions : 0;
+}
+
+/// Times of one member in a round, in seconds; `merge` is that of members that merge, whom the others wait for.
 struct RoundTimes {
-    double steps = 0, press = 0, take_in = 0, send = 0, receive = 0;
-    double total() const { return steps + press + take_in + send + receive; }
+    double steps = 0, press = 0, take_in = 0, send = 0, receive = 0, merge = 0;
+    double total() const { return steps + press + take_in + send + receive + merge; }
 };
 
 RoundTimes times_of(const GroupTerms& terms, const RoundsPlan& plan, double link_mbit) {
     const double message = static_cast<double>(plan.measured->message_bytes) * 8 / (link_mbit * 1e6);
+    // A merger receives those of its region, adds each as `add` does, and makes and sends one of them.
+    const double merge = terms.regions == 0 ? 0
+                                            : plan.seconds(Phase::add, of_region(terms)) + plan.seconds(Phase::press) +
+                                                  message * of_region(terms);
     return {plan.seconds(Phase::inner, terms.inner),
             plan.seconds(Phase::press) + plan.seconds(Phase::mask, terms.members),
-            plan.seconds(Phase::begin) + plan.seconds(Phase::add, terms.members) +
+            plan.seconds(Phase::begin) + plan.seconds(Phase::add, taken_in(terms)) +
                 plan.seconds(Phase::unmask, terms.members) + plan.seconds(Phase::end),
-            message, message * (terms.members - 1)};
+            message,
+            message * received(terms),
+            merge};
 }
 
 Result<RoundsPlan> make_rounds_plan(const TaskFile& task, const kernels::GroupPlan& plan) {
@@ -117,7 +132,7 @@ Result<RoundsPlan> make_rounds_plan(const TaskFile& task, const kernels::GroupPl
     for (std::uint32_t i = 0; i < inner.states; ++i) out.state_bytes += solver::bytes_of(inner.tensors[i]);
     for (std::uint32_t i = 0; i < inner.datasets; ++i)
         out.data_bytes += solver::bytes_of(inner.tensors[inner.states + inner.constants + i]);
-    out.segment_flops = 2 * segment_cost(plan, task.group->members);
+    out.segment_flops = 2 * segment_cost(plan, taken_in(*task.group));
     // The state, a copy while a phase rewrites it, and the data; buffers come on top, and may fail to be allocated.
     const std::uint64_t needed = 2 * out.state_bytes + out.data_bytes, available = memory_left();
     if (needed > available) {
@@ -140,6 +155,7 @@ json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& 
                      {"rounds", terms.rounds},
                      {"members", terms.members},
                      {"inner", terms.inner},
+                     {"regions", terms.regions},
                      {"state_bytes", plan.state_bytes},
                      {"flops_per_segment", plan.segment_flops},
                      {"message_bytes", nullptr},
@@ -172,13 +188,11 @@ json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& 
     const RoundTimes times = times_of(terms, plan, link_mbit);
     out["message_bytes"] = plan.measured->message_bytes;
     out["message_ratio"] = plan.ratio();
-    out["received_bytes"] = plan.measured->message_bytes * (terms.members - 1);
+    out["received_bytes"] = plan.measured->message_bytes * received(terms);
     out["seconds_per_step"] = plan.seconds(Phase::inner);
-    out["seconds_per_round"] = json::object{{"steps", times.steps},
-                                            {"press", times.press},
-                                            {"take_in", times.take_in},
-                                            {"send", times.send},
-                                            {"receive", times.receive}};
+    out["seconds_per_round"] =
+        json::object{{"steps", times.steps}, {"press", times.press},     {"take_in", times.take_in},
+                     {"send", times.send},   {"receive", times.receive}, {"merge", times.merge}};
     out["seconds"] = times.total() * static_cast<double>(terms.rounds);
     return out;
 }
@@ -192,17 +206,21 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
     if (plan.measured) {
         const RoundTimes times = times_of(terms, plan, link_mbit);
         std::cout << "message      " << plan.measured->message_bytes << " bytes a round and member, " << plan.ratio()
-                  << " times less than fp32; a member receives " << plan.measured->message_bytes * (terms.members - 1)
+                  << " times less than fp32; a member receives " << plan.measured->message_bytes * received(terms)
                   << " bytes\n"
                   << "time         " << times.steps + times.press + times.take_in
                   << " s of computing a round here: " << times.steps << " s of steps, " << times.press
-                  << " s to make a message, " << times.take_in << " s to take in " << terms.members << "\n             "
-                  << times.send << " s to send and " << times.receive << " s to receive at " << link_mbit << " Mbit/s; "
-                  << times.total() * static_cast<double>(terms.rounds) << " s for " << terms.rounds
-                  << " rounds, without the waits for blocks\n";
+                  << " s to make a message, " << times.take_in << " s to take in " << taken_in(terms)
+                  << "\n             " << times.send << " s to send and " << times.receive << " s to receive at "
+                  << link_mbit << " Mbit/s; " << times.total() * static_cast<double>(terms.rounds) << " s for "
+                  << terms.rounds << " rounds, without the waits for blocks\n";
     } else {
         std::cout << "time         not timed: " << plan.not_measured << '\n';
     }
+    if (terms.regions != 0)
+        std::cout << "regions      " << terms.regions
+                  << ", each with one message a round; three members of a region receive " << of_region(terms) - 1
+                  << " messages more, and two of them merge these\n";
     if (terms.rollbacks != 0)
         std::cout << "on fraud     back to the round before the lie, at most " << int{terms.rollbacks}
                   << " times; a round waits until messages of " << terms.ahead

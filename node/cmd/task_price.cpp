@@ -17,7 +17,7 @@ namespace {
 
 market::TaskSpec terms_of(const TaskFile& task) {
     market::TaskSpec spec;
-    spec.steps = task.group ? task.group->rounds + 1 : task.steps;
+    spec.steps = task.group ? (task.group->regions != 0 ? 2 : 1) * task.group->rounds + 1 : task.steps;
     spec.interval = task.group ? 1 : task.interval;
     spec.price_ceiling = task.price_ceiling;
     spec.last_ceiling = task.last_ceiling;

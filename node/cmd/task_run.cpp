@@ -12,6 +12,7 @@
 #include <iostream>
 
 #include "kernels/commit/commitment.hpp"
+#include "kernels/plan/regions.hpp"
 #include "kernels/program/codec.hpp"
 #include "node/cmd/local_steps.hpp"
 #include "node/cmd/outlier_report.hpp"
@@ -89,8 +90,8 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
         return fail(program, "--memory is for --offload and for --device cuda-offload");
     if (task->group && !flags.offload.empty()) return fail(program, "trainings in rounds have no --offload yet");
     if (task->group) return run_rounds(program, *task, *step, inputs, flags);
-    if (flags.members != 0 || !flags.member_data.empty())
-        return fail(program, "--members and --member-data are for a task that was compiled with --rounds");
+    if (flags.members != 0 || flags.regions != 0 || !flags.member_data.empty())
+        return fail(program, "--members, --regions and --member-data are for a task that was compiled with --rounds");
     if (!flags.offload.empty())
         return run_offloaded(program, *task, *step, *data, flags, folder_of(flags) / "unfinished.run");
     kernels::ThreadPool pool(flags.threads);
@@ -167,6 +168,8 @@ void add_task_run(CLI::App& parent, Program& program) {
                         "Folders of data sets of the members of a training in rounds, by run; others have the task's");
     command->add_option("--members", flags->members, "Members of a training in rounds (as many as the task names)")
         ->check(CLI::Range(1, 256));
+    command->add_option("--regions", flags->regions, "Regions of its members (as many as the task names)")
+        ->check(CLI::Range(std::uint32_t{1}, kernels::kRegionsMax));
     command
         ->add_option("--device", flags->device,
                      "cpu, cuda, auto: cuda where it is there, or cuda-offload: what does not fit the device's memory "

@@ -17,6 +17,7 @@ struct TaskRunFlags {
     std::string folder, out, device = "auto";
     unsigned threads = 0;
     std::uint32_t members = 0;             ///< 0: as many as the task names.
+    std::uint32_t regions = 0;             ///< 0: as many as the task names.
     std::vector<std::string> member_data;  ///< Folders of the members' own data, by run; the others have the task's.
     bool local = false, evaluate = false, outliers = false;
     std::string offload;           ///< Folder on the disk that takes what does not fit the memory; empty: none.

@@ -93,6 +93,9 @@ int run_rounds(const Program& program, const TaskFile& task, const kernels::Prog
     kernels::ThreadPool pool(flags.threads);
     const std::uint32_t members = flags.members != 0 ? flags.members : terms.members;
     solver::LocalGroup group(*plan, task.seed, inputs.datasets, members, pool);
+    if (flags.regions != 0 && !plan->has_regions())
+        return fail(program, "--regions is for a task that was compiled with --regions");
+    if (plan->has_regions()) group.set_regions(flags.regions != 0 ? flags.regions : terms.regions);
 
     const auto own = load_member_data(*plan, flags.member_data, members);
     if (!own) return fail(program, own.error().message);
@@ -118,6 +121,7 @@ int run_rounds(const Program& program, const TaskFile& task, const kernels::Prog
     json::object out{{"rounds", terms.rounds},
                      {"members", members},
                      {"losses", std::move(losses)},
+                     {"regions", plan->has_regions() ? (flags.regions != 0 ? flags.regions : terms.regions) : 0},
                      {"message_bytes", group.message_bytes()},
                      {"state_root", to_0x(view(group.commit(0).root))}};
     if (flags.evaluate) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -18,6 +19,7 @@ MemberRound with_message(const ledger::StateView& view, const market::GroupSpec&
     out.round = round;
     out.steps = message.steps;
     out.age = message.age;
+    out.merged = kernels::is_merging_round(round, terms.regions);
     const auto record = views::round(view, run.task, round);
     out.outcome = message.recorded          ? RoundOutcome::recorded
                   : !record                 ? RoundOutcome::sent
@@ -93,6 +95,8 @@ std::vector<MemberStory> member_stories(const ledger::StateView& view, std::uint
             if (sends_no_more && (story.member.messages == 0 || round > story.member.last_round)) continue;
             // Before its first state nobody waits for it.
             if (!record && run->next_state == 0) continue;
+            // In a round of merged messages most members have nothing to send.
+            if (kernels::is_merging_round(round, terms->regions)) continue;
             MemberRound missed;
             missed.round = round;
             missed.outcome =

@@ -30,6 +30,7 @@ struct MemberRound {
     RoundOutcome outcome{};
     std::uint32_t steps = 0;  ///< Inner steps that it trained; 0: it sent nothing.
     std::uint32_t age = 0;    ///< Rounds before this one at which they began.
+    bool merged = false;      ///< The message is one that it merged for its region.
     bool drawn = false;       ///< Its segment is or was audited.
     bool final = false;       ///< Nothing can take its segment back any more.
     ledger::U256 paid;

@@ -252,6 +252,8 @@ export interface GroupSpec {
     rollbacks: number;
     ahead: number;
     privateSets: number;
+    regions: number;
+    mergeBlocks: string;
 }
 
 export interface Group {

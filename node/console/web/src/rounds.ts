@@ -112,5 +112,7 @@ export function groupOf(terms: RoundTerms, plan: Pick<Plan, "stepsMax" | "shared
         maskBits: 0,
         maskBlocks: "0x0",
         maxAge,
+        regions: 0,
+        mergeBlocks: "0x0",
     };
 }
