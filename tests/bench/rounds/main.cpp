@@ -39,6 +39,7 @@ int run(const std::vector<std::string>& arguments) {
     std::vector<Row> rows;
     const auto append = [&](const std::vector<Row>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
     if (wants("rounds_ratio")) append(measure_ratio());
+    if (wants("rounds_regions")) append(measure_regions());
     if (wants("rounds_outer") || wants("rounds_audit")) append(measure_outer());
     if (wants("rounds_ledger")) append(measure_ledger());
     if (wants("mask_bytes")) append(measure_masks());
