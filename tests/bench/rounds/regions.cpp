@@ -27,7 +27,7 @@ double downloaded(const std::map<std::uint32_t, std::vector<Bytes>>& messages, s
     std::vector<Bytes> bodies;
     for (const auto& [run, tensors] : messages)
         if (run != member) bodies.insert(bodies.end(), tensors.begin(), tensors.end());
-    return static_cast<double>(exchanged_bytes(bodies));
+    return bodies.empty() ? 0 : static_cast<double>(exchanged_bytes(bodies));
 }
 
 /// Those that the member lists (contracts 21.20.4).
