@@ -118,6 +118,15 @@ TEST_F(CommandLine, AMistypedCommandIsAnsweredWithASimilarOne) {
     EXPECT_THAT(missing.err, HasSubstr("`retrace task` needs a command: compile, "));
 }
 
+TEST_F(CommandLine, MessagesUnderMasksAreNotMergedInRegions) {
+    const std::string compile = "task compile mlp --data nowhere -o nowhere --rounds 4 --members 4 ";
+    const Ran both = retrace(compile + "--masked --regions 2");
+    EXPECT_EQ(both.status, 2);
+    EXPECT_THAT(both.err, AllOf(HasSubstr("--masked"), HasSubstr("--regions")));
+    for (const char* const alone : {"--masked", "--regions 2"})
+        EXPECT_EQ(retrace(compile + alone).status, 1) << "the data set is missing, and the flags are not wrong";
+}
+
 TEST_F(CommandLine, AMissingFlagIsWrongUsageInJsonToo) {
     const Ran fetch = retrace("task fetch 1 --json");
     EXPECT_EQ(fetch.status, 2);

@@ -16,6 +16,13 @@ using testing::HasSubstr;
 
 struct GroupTask : testing::Test {
     GroupTask() {
+        plan = plan_of({});
+        terms.plan = folder.path() / "plan.rtg";
+        terms.rounds = 3;
+        terms.members = 5;
+        terms.inner = 2;
+    }
+    static kernels::GroupPlan plan_of(kernels::RoundsSpec rounds) {
         kernels::ModelSpec model;
         model.hidden = {4};
         model.input = {4};
@@ -24,13 +31,8 @@ struct GroupTask : testing::Test {
         training.samples = 8;
         training.batch = 4;
         training.steps = 6;
-        kernels::RoundsSpec rounds;
         rounds.inner = 2;
-        plan = kernels::build_rounds(kernels::build_training(model, training, 8, 8).value(), training, rounds).value();
-        terms.plan = folder.path() / "plan.rtg";
-        terms.rounds = 3;
-        terms.members = 5;
-        terms.inner = 2;
+        return kernels::build_rounds(kernels::build_training(model, training, 8, 8).value(), training, rounds).value();
     }
     std::string refusal() { return group_spec_of(terms, plan).error().message; }
 
@@ -92,6 +94,37 @@ TEST_F(GroupTask, NumbersThatTheMarketDoesNotTakeAreNamed) {
     terms.ahead = 0;
     terms.inner = 1;
     EXPECT_THAT(refusal(), HasSubstr("inner must be 2"));
+}
+
+TEST_F(GroupTask, RegionsAreNamedByTermsThatTheMarketTakes) {
+    kernels::RoundsSpec rounds;
+    rounds.regions = 2;
+    plan = plan_of(rounds);
+    terms.regions = 2;
+    const market::GroupSpec spec = group_spec_of(terms, plan).value();
+    EXPECT_EQ(spec.rounds, 6u) << "of training, and of merged messages";
+    EXPECT_EQ(spec.phases.size(), market::kRegionalPlanPhases);
+    terms.regions = 3;
+    EXPECT_THAT(refusal(), HasSubstr("of at least two members each"));
+    terms.regions = 2;
+    terms.mask_bits = 10;
+    EXPECT_THAT(refusal(), HasSubstr("mask_bits is for a plan with masks"));
+    terms.mask_bits = 0;
+    terms.private_data = true;
+    EXPECT_THAT(refusal(), HasSubstr("regions are for a task without"));
+}
+
+TEST_F(GroupTask, MessagesUnderMasksAreNotMerged) {
+    kernels::RoundsSpec rounds;
+    rounds.update = kernels::UpdateKind::masked;
+    plan = plan_of(rounds);
+    terms.mask_bits = 10;
+    terms.mask_blocks = 4;
+    terms.least = 3;
+    terms.catch_up_max = 300;
+    ASSERT_TRUE(group_spec_of(terms, plan)) << refusal();
+    terms.regions = 2;
+    EXPECT_THAT(refusal(), HasSubstr("private data, and masks"));
 }
 
 TEST_F(GroupTask, ASegmentCostsItsStepsAndOneRecord) {
