@@ -53,6 +53,8 @@ interface IGroups {
         uint8 rollbacks;
         uint32 ahead;
         uint8 privateSets;
+        uint8 regions;
+        uint64 mergeBlocks;
     }
     struct Group {
         uint64 task;
