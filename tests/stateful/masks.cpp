@@ -120,8 +120,8 @@ Hash32 mask_root(const ledger::StateView& view, const market::Run& run, std::uin
     market::MaskOpening opening{
         MaskCalls(view, run, round).secrets().mask, MaskCalls(view, run, round).secrets().self, {}};
     const auto cohort = contracts::views::mask_cohort(view, run.task, round);
-    for (const std::uint32_t dealer : contracts::views::round_masks(view, run.task, round)->dealt)
-        opening.dealers.emplace(dealer, cohort.at(dealer).mask);
+    const auto masks = contracts::views::round_masks(view, run.task, round);
+    for (const std::uint32_t dealer : masks->dealt) opening.dealers.emplace(dealer, cohort.at(dealer).mask);
     return contracts::mask_root_of(market::message_terms({run.task, round, 0}, run.index, opening));
 }
 
