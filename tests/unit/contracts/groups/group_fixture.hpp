@@ -23,12 +23,22 @@ using market::TaskState;
 class GroupTest : public MarketTest {
 protected:
     GroupTest() {
+        add_parties();
+        plan_.states = 4;
+        plan_.ops = 1;
+    }
+    void add_parties() {
         for (const char* name : {"erin", "frank"}) {
             EXPECT_TRUE(ledger::mint(state, party(name), U256(1'000) * kCoin));
             parties.push_back(party(name));
         }
-        plan_.states = 4;
-        plan_.ops = 1;
+    }
+    /// Begins the chain anew, as one of developers or of strangers.
+    void begin_chain(bool of_developers) {
+        market::Params wanted = small_params();
+        wanted.developer_chain = of_developers;
+        MarketTest::begin(wanted);
+        add_parties();
     }
 
     market::GroupSpec small_terms() const {

@@ -16,15 +16,8 @@ using RunList = std::vector<std::uint32_t>;
 
 class GroupMasks : public GroupTest {
 protected:
-    GroupMasks() {
-        market::Params developers = params;
-        developers.developer_chain = true;  // 21.11.35
-        MarketTest::begin(developers);
-        for (const char* name : {"erin", "frank"}) {
-            EXPECT_TRUE(ledger::mint(state, party(name), U256(1'000) * kCoin));
-            parties.push_back(party(name));
-        }
-    }
+    GroupMasks() { begin_chain(true); }  // 21.11.35
+
     market::GroupSpec masked_terms() const {
         market::GroupSpec terms = small_terms();
         terms.least = 3;

@@ -235,9 +235,7 @@ TEST_F(GroupMasks, TermsOfMasks) {
         << "after three steps of five blocks a message has more than one turn of a proposer";
     EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 0; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto&) {}, 33), "group_terms_out_of_range");
-    market::Params strangers = params;
-    strangers.developer_chain = false;
-    MarketTest::begin(strangers);
+    begin_chain(false);
     EXPECT_EQ(posted([](auto&) {}), "group_terms_out_of_range") << "21.11.35";
     const market::GroupSpec plain = small_terms();
     EXPECT_EQ(name(post_group(spec_of(plain), plain)), "ok");

@@ -11,6 +11,8 @@ using kernels::Phase;
 
 class GroupRegions : public GroupTest {
 protected:
+    GroupRegions() { begin_chain(true); }  // 21.20.1
+
     /// Two rounds of training, each with one of merged messages, in two regions.
     market::GroupSpec regional_terms() const {
         auto g = small_terms();
@@ -321,6 +323,8 @@ TEST_F(GroupRegions, TermsThatRegionsDoNotAllowAreRefused) {
               }),
               CallStatus::bad_plan)
         << "it has phases that merge, and none that mask";
+    begin_chain(false);
+    EXPECT_EQ(refused([](Spec&) {}), CallStatus::group_terms_out_of_range) << "for developers";
 }
 
 TEST_F(GroupRegions, WhoDoesNotListIsRefused) {
