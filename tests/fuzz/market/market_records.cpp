@@ -17,9 +17,10 @@ namespace retrace::fuzz {
 namespace {
 
 using namespace market;
-using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
-                               VerifierInfo, Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment,
-                               Member, RoundMasks, MemberMasks, Auctions, Reservation, Rollbacks, MemberAttempts, Consent>;
+using AnyRecord =
+    std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo, VerifierInfo,
+                 Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment, Member, RoundMasks, MemberMasks,
+                 Auctions, Reservation, Rollbacks, MemberAttempts, Consent>;
 
 /// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {
