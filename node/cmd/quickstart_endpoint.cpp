@@ -64,14 +64,18 @@ Result<std::optional<doctor::Reachability>> take_endpoint(AgentOptions& options)
     if (found.endpoint.empty() && !kept)
         return error("the node at " + options.node_url + " does not tell this machine's address (" + found.why_not +
                      "); " + by_hand);
-    const bool known = !found.endpoint.empty();
+    // An address that the node did not reach replaces none that was reached before: the way out may be another than the way in.
+    const bool known = !found.endpoint.empty() && (found.reached != false || !kept);
     options.endpoint = known ? found.endpoint : doctor::endpoint_at(kept->host, options.port);
-    if (known && found.reached != false) {
+    if (known && found.reached == true) {
         const auto written = write_durably(file, {view(std::string_view(options.endpoint))}, 0600);
         if (!written) return error(written.error().message);
     }
     std::cout << "others reach this machine at " << options.endpoint
-              << (known ? ", its address as the node sees it" : ", its address at an earlier start")
+              << (known                    ? ", its address as the node sees it"
+                  : found.endpoint.empty() ? ", its address at an earlier start"
+                                           : ", where it was reached at an earlier start; at " + found.endpoint +
+                                                 " the node does not reach it")
               << (known && found.reached == false ? "; the node did not reach it there" : "") << std::endl;
     return known ? std::optional(std::move(found)) : std::nullopt;
 }

@@ -32,7 +32,8 @@ bool read_into(std::istream& in, Bytes& bytes) {
 void remove_leftovers(const fs::path& path) {
     const std::string begin = path.filename().string() + ".", end(kUnfinished);
     std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path.parent_path(), ignored)) {
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
         const std::string name = entry.path().filename().string();
         if (!name.starts_with(begin) || !name.ends_with(end) || name.size() <= begin.size() + end.size()) continue;
         pid_t process = 0;
