@@ -22,7 +22,9 @@ void Players::post_group() {
     terms.reveal_blocks = draws_.between(2, 8);
     terms.absence_limit = static_cast<std::uint32_t>(draws_.between(1, 3));
     terms.keep_rounds = terms.absence_limit + static_cast<std::uint32_t>(draws_.below(4));
-    const bool masked = draws_.one_in(2);
+    // Of eight groups two have masks, one has regions and two have private data.
+    const std::uint64_t kind = draws_.below(8);
+    const bool masked = kind < 2, regional = kind == 2, is_private = kind == 3 || kind == 4;
     if (!masked)
         terms.max_age = static_cast<std::uint32_t>(
             draws_.below(std::min(terms.absence_limit, terms.keep_rounds - terms.absence_limit + 1)));
@@ -33,7 +35,6 @@ void Players::post_group() {
         terms.least = 3;
         for (std::uint8_t phase = 9; phase <= 10; ++phase) terms.phases.push_back({phase, phase == 10, word(1, phase)});
     }
-    const bool regional = !masked && draws_.one_in(3);
     if (regional) divide_in_regions(terms);
     market::TaskSpec spec = secrets_.facts();
     spec.name = "group";
@@ -52,7 +53,6 @@ void Players::post_group() {
     spec.replay_blocks = draws_.below(4);
     spec.finish_blocks = draws_.between(200, 2'000);
     spec.allow_unaudited = draws_.one_in(2);
-    const bool is_private = draws_.one_in(3) && !masked && !regional;
     if (is_private) {
         terms.private_sets = static_cast<std::uint8_t>(draws_.between(1, 2));
         spec.allow_unaudited = true;

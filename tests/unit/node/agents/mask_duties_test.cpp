@@ -5,6 +5,7 @@
 
 #include "node/masks/mask_values.hpp"
 #include "tests/unit/contracts/groups/group_masks_fixture.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {
 namespace {
@@ -14,13 +15,8 @@ using market::MaskStep;
 
 class MaskDutiesTest : public contracts::GroupMasks {
 protected:
-    MaskDutiesTest() : folder_(std::filesystem::path(::testing::TempDir()) / "mask_duties") {
-        std::filesystem::remove_all(folder_);
-    }
-    ~MaskDutiesTest() override { std::filesystem::remove_all(folder_); }
-
     /// Made anew for each question, as after a restart.
-    MaskDuties duties(std::uint32_t run) { return MaskDuties(folder_ / std::to_string(run), source()); }
+    MaskDuties duties(std::uint32_t run) { return MaskDuties(folder_.path() / std::to_string(run), source()); }
     market::Run record(std::uint32_t run) const { return contracts::views::run(state, 1, run).value(); }
     std::vector<MaskCall> due(std::uint32_t run) {
         auto first = duties(run).due(state, record(run));
@@ -45,7 +41,7 @@ protected:
         return duties(run).opening(1, run, group().round);
     }
 
-    std::filesystem::path folder_;
+    test::TemporaryFolder folder_;
 };
 
 TEST_F(MaskDutiesTest, ARoundIsUnmaskedThoughMembersAreStartedAnewInEachStep) {
@@ -112,9 +108,9 @@ TEST_F(MaskDutiesTest, AMemberRepeatsItsAnswersAndGivesNoOthers) {
 TEST_F(MaskDutiesTest, WhoseNotesAreLostTakesNoFurtherPart) {
     begin();
     play_step({0, 1, 2, 3});
-    std::filesystem::remove_all(folder_ / "0");
+    std::filesystem::remove_all(folder_.path() / "0");
     EXPECT_FALSE(duties(0).due(state, record(0)).has_value()) << "it does not deal the secrets of keys that it lost";
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "1"))
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() / "1"))
         std::filesystem::resize_file(entry.path(), 20);
     EXPECT_FALSE(duties(1).due(state, record(1)).has_value());
 }
