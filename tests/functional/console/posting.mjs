@@ -87,7 +87,7 @@ export async function postsANewProgram(browser, url, state) {
     const coins = (wei) => String(Number(wei) / 1e18);
     assert.ok(shown.includes(`Locked as escrow: ${coins(plan.escrow)} coins`), `${shown}\n${plan.escrow}`);
     const percent = (share) => `${Number((100 * share).toPrecision(4))} %`;
-    assert.ok(shown.includes("segments6stake"), shown);
+    assert.ok(shown.includes("segments6auctions, while too few solvers bid"), shown);
     assert.ok(shown.includes(`one bad segment is found with${percent(plan.detection_of_one)}`), shown);
     assert.ok(shown.includes(`ten bad segments with${percent(plan.detection_of_ten)}`), shown);
     await passesAxe(page, "posting a new program");
