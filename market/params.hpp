@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kMilli = 1'000'000'000'000'000;
 
 struct Params {
     Hash32 contract_hash;          ///< Kernel contract that every task must name.
-    bool developer_chain = false;  ///< Agents may run adversaries, groups have masks.
+    bool developer_chain = false;  ///< Agents may cheat, groups have masks or regions.
 
     // Durations in blocks.
     std::uint64_t epoch_blocks = 10;  ///< Length of a beacon epoch.

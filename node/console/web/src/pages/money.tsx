@@ -27,7 +27,7 @@ export function entriesOf(task: Task, events: TaskEvent[]): Entry[] {
         const add = (side: Side, what: string, who: unknown, amount?: unknown) => out.push({ event, what, who: String(who), side, amount });
         if (event.event === "TaskPosted") add("in", "put into escrow", a.requester);
         if (event.event === "ReplicasWanted") add("in", "put into escrow for more replicas", requester);
-        if (event.event === "TaskToppedUp") add("in", "put into escrow for a higher ceiling", requester);
+        if (event.event === "TaskToppedUp") add("in", "put into escrow for a higher ceiling or more auctions", requester);
         if (event.event === "MemberJoined") add("in", "put in for audits by a member", a.solver);
         if (event.event === "SegmentsPaid") add("out", `${many(a.count, "segment")} of run ${num(a.run)}`, a.solver, a.amount);
         if (event.event === "AuditPaid") add("out", `audit ${num(a.audit)}`, a.auditor, a.amount);
