@@ -95,7 +95,7 @@ struct OffloadedExecutor::Impl {
         RETRACE_TRY(store, StateStore::open(given, folder));
         disk.emplace(std::move(store));
         RETRACE_CHECK(disk->make_spill(folder, fast->plan().spill));
-        room = aligned_room(fast->plan().room);
+        (void)here();  // A machine without the memory says so now.
         give_chunks(runner, own_memory, own);
         return retrace::Unit{};
     }
@@ -120,9 +120,9 @@ struct OffloadedExecutor::Impl {
         fixed_roots[state].reset();
         is_kept[state] = false;
         if (tensor.data.empty()) return;
-        std::memcpy(room.get(), tensor.data.data(), tensor.data.size());
+        std::memcpy(here(), tensor.data.data(), tensor.data.size());
         disk->discard();
-        check(disk->write(state, Version::next, room.get()));  // the kept value stays
+        check(disk->write(state, Version::next, here()));  // the kept value stays
         disk->advance();
     }
 
@@ -130,28 +130,31 @@ struct OffloadedExecutor::Impl {
     void put_zeros(std::uint32_t state) {
         const std::uint64_t bytes = bytes_of(given.tensors[state]);
         if (bytes == 0) return;
-        std::memset(room.get(), 0, bytes);
-        check(disk->write(state, Version::next, room.get()));
+        std::memset(here(), 0, bytes);
+        check(disk->write(state, Version::next, here()));
         disk->advance();
     }
 
     /// Reads a tensor of the state to the beginning of the room.
     const std::uint8_t* fetch(std::uint32_t state, Version version) {
-        if (bytes_of(given.tensors[state]) != 0) check(disk->read(state, version, room.get()));
+        if (bytes_of(given.tensors[state]) != 0) check(disk->read(state, version, here()));
+        return here();
+    }
+
+    /// The room: that of a LentRoom while there is one, else this executor's own.
+    std::uint8_t* here() {
+        if (!room) room = aligned_room(fast->plan().room);
         return room.get();
     }
 
-    /// The room is this executor's own again when it goes, however another program's run in the same memory ended.
+    /// A room for another program in the same memory: only one of the two has it at a time.
     class LentRoom {
     public:
         LentRoom(Impl& impl, std::uint64_t bytes) : impl_(impl) {
-            impl_.room.reset();  // Only one of the two has memory at a time.
+            impl_.room.reset();
             impl_.room = aligned_room(bytes);
         }
-        ~LentRoom() {
-            impl_.room.reset();
-            impl_.room = aligned_room(impl_.fast->plan().room);
-        }
+        ~LentRoom() { impl_.room.reset(); }
         LentRoom(const LentRoom&) = delete;
         LentRoom& operator=(const LentRoom&) = delete;
 
@@ -213,7 +216,7 @@ struct OffloadedExecutor::Impl {
         check(disk->make_spill(folder, steps.plan().spill));
         disk->discard();
         const LentRoom lent(*this, steps.plan().room);
-        check(steps.run(*disk, room.get(), inputs, {inputs.seed, step, own, pool}, after));
+        check(steps.run(*disk, here(), inputs, {inputs.seed, step, own, pool}, after));
         disk->discard();
     }
 
@@ -234,12 +237,12 @@ struct OffloadedExecutor::Impl {
         give_chunks(making, memory_of_threads, chunks);
         const LentRoom lent(*this, steps.plan().room);
         disk->discard();
-        for (std::uint32_t s = 0; s < given.states; ++s) put_zeros(s);
-        RETRACE_CHECK(steps.run(*disk, room.get(), {seed, {}}, {seed, 0, chunks, pool},
-                                [](std::uint32_t, const std::uint8_t*) { return true; }));
-        disk->advance();
         fixed_roots.assign(given.states, std::nullopt);
         is_kept.assign(given.states, false);
+        for (std::uint32_t s = 0; s < given.states; ++s) put_zeros(s);
+        RETRACE_CHECK(steps.run(*disk, here(), {seed, {}}, {seed, 0, chunks, pool},
+                                [](std::uint32_t, const std::uint8_t*) { return true; }));
+        disk->advance();
         return retrace::Unit{};
     }
 
@@ -315,7 +318,7 @@ std::vector<Metric> OffloadedExecutor::advance() {
     std::vector<Metric> metrics;
     check(impl_->disk->make_spill(impl_->folder, impl_->fast->plan().spill));
     impl_->disk->discard();
-    check(impl_->fast->run(*impl_->disk, impl_->room.get(), impl_->inputs,
+    check(impl_->fast->run(*impl_->disk, impl_->here(), impl_->inputs,
                            {impl_->inputs.seed, impl_->step, impl_->own, impl_->pool},
                            [&](std::uint32_t op, const std::uint8_t* output) {
                                const TensorRecord& record = program.tensors[program.output_of(op)];

@@ -44,7 +44,8 @@ public:
     void begin(std::uint64_t step, const Inputs& inputs);
     void put(std::uint32_t state, const Tensor& tensor);
     /// Puts the state that the initialiser `init` makes with the seed; it runs in the same memory. The errors are those
-    /// of `create`, and an initialiser of other states. `init` must have passed `check`.
+    /// of `create`, and an initialiser of other states; after others the state has to
+    /// be put again. `init` must have passed `check`.
     Status<> put_initialised(const Program& init, std::uint64_t seed);
     Tensor tensor(std::uint32_t state);
     /// The same bytes in the executor's own memory; valid until its next call.
