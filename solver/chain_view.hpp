@@ -76,6 +76,8 @@ struct RunView {
     /// Most multiply-adds of a segment that a machine like this one computes in the time to a checkpoint and replays in
     /// the time of auditors; 0: not measured. Only the processors are measured, so it is no bound for a device.
     std::uint64_t replay_cost_max = 0;
+    /// Multiply-adds of a step that the terms state, for which the bid was made; 0: they state none, or it is a group's.
+    std::uint64_t stated_cost = 0;
     /// Multiply-adds that this machine does in the time of its clock in one dispute, less the time that the moves take
     /// to reach the chain; 0: not measured.
     std::uint64_t dispute_cost_max = 0;

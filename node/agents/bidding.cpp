@@ -91,6 +91,8 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
                    "--data";
     }
     if (!views::may_take_part(state, id, self_)) return "its requester has not admitted this account";
+    if (options_.min_per_hour && spec.step_cost == 0)
+        return "its terms do not state what a step costs, so its price for an hour (--min-price) is not known";
     if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
         return "it asks for hardware class " + std::to_string(spec.hardware_class);

@@ -165,7 +165,10 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.may_report_kept = maker_of_first_state(view, run, params);
     out.replay_cost_max = replay_capacity(view, run, spec, params);
     // A member's deadline is that of its round, which bounds the steps and not the segment.
-    if (!out.terms.group) out.replay_cost_max = std::min(out.replay_cost_max, own_capacity(view, run, spec, params));
+    if (!out.terms.group) {
+        out.replay_cost_max = std::min(out.replay_cost_max, own_capacity(view, run, spec, params));
+        out.stated_cost = spec.step_cost;
+    }
     out.dispute_cost_max = dispute_capacity(view, run, spec, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;

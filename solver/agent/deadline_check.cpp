@@ -91,6 +91,15 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program, s
         "interval or join small tensors");
 }
 
+/// The bid was made, and the machine's time divided among its runs, by the cost that the terms state. The ledger does not
+/// know the program, so whoever posts the task may have stated less.
+Status<> check_stated(const RunView& run, const kernels::Program& program) {
+    const std::uint64_t cost = kernels::step_cost(program);
+    if (run.stated_cost == 0 || cost <= run.stated_cost) return Unit{};
+    return error("a step of its program costs " + std::to_string(cost) + " multiply-adds and its terms state " +
+                 std::to_string(run.stated_cost) + ", by which the bid was made; state the cost that the program has");
+}
+
 /// A party whose clock runs out loses the dispute and its stake, even if it is right. A device makes only the steps of
 /// the searches; the processors compute traces, outputs and tiles.
 Status<> check_clock(const RunView& run, const kernels::Program& program, std::uint64_t steps, bool on_device) {
@@ -108,6 +117,7 @@ Status<> check_clock(const RunView& run, const kernels::Program& program, std::u
 
 Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init, bool on_device) {
     RETRACE_CHECK(check_fetchable(program));
+    RETRACE_CHECK(check_stated(run, program));
     const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
     if (!on_device) RETRACE_CHECK(check_replayable(run, program, steps));
     if (init != nullptr) RETRACE_CHECK(check_clock(run, *init, 1, false));

@@ -104,6 +104,26 @@ TEST_F(Unreplayable, ARunThatDoesNotIsDeclinedWithTheNumbers) {
         EXPECT_NE(decline->reason.find(std::to_string(number)), std::string::npos) << decline->reason;
 }
 
+/// A bid and the share of the machine's time follow the stated cost, so a task that states less would take time that
+/// other runs need by their deadlines, at a stake for each.
+TEST_F(Unreplayable, AProgramThatCostsMoreThanItsTermsStateIsDeclined) {
+    const std::uint64_t cost = kernels::step_cost(task.train.program());
+    for (const bool on_device : {false, true}) {
+        RunView run;
+        run.terms = task.terms;
+        for (const std::uint64_t stated : {std::uint64_t{0}, cost, cost + 1}) {
+            run.stated_cost = stated;
+            EXPECT_TRUE(check_pace(run, task.train.program(), nullptr, on_device)) << stated;
+        }
+        run.stated_cost = cost - 1;
+        const auto refused = check_pace(run, task.train.program(), nullptr, on_device);
+        ASSERT_FALSE(refused);
+        for (const std::uint64_t number : {cost, cost - 1})
+            EXPECT_NE(refused.error().message.find(std::to_string(number)), std::string::npos)
+                << refused.error().message;
+    }
+}
+
 /// The measured speed of the processors does not apply to a device until it fails.
 TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
     auto moves = moves_for(segment_cost() - 1, with_device);
