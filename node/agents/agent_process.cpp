@@ -82,6 +82,16 @@ Status<> check_reachable(const std::string& endpoint, const std::string& node_ur
                  "0.0.0.0 and --port, and with --endpoint the URL at which others reach that port");
 }
 
+Status<> check_public_endpoint(const AgentOptions& options) {
+    if (options.listen_chosen || !options.endpoint.empty() || !is_loopback(options.listen)) return Unit{};
+    return error(
+        "it would listen on " + options.listen +
+        " only, because its node is on this machine: others could not fetch what it has to serve, and it would "
+        "lose stake; give --listen 0.0.0.0, --port, and with --endpoint the URL at which others reach that port "
+        "(or --listen " +
+        options.listen + " if all parties of this chain are on this machine)");
+}
+
 Status<> check_node_of_data(const std::string& node_url, bool proves) {
     const auto node = parse_url(node_url);
     if (proves || (node && is_loopback(node->host))) return Unit{};
@@ -116,6 +126,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     const auto params = process->immutable_.params(state);
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
+    if (!process->developer_chain_) RETRACE_CHECK(check_public_endpoint(options));
     if (!options.private_data.empty()) {
         RETRACE_CHECK(check_node_of_data(options.node_url, options.trust.has_value()));
         if (!process->developer_chain_)

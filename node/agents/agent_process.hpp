@@ -39,6 +39,7 @@ struct AgentOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
     std::string listen = "127.0.0.1";        ///< Address at which artifacts are served.
+    bool listen_chosen = false;              ///< Its owner named it, so that loopback is meant.
     std::uint16_t port = 0;                  ///< 0: the operating system chooses.
     std::string endpoint;                    ///< URL by which others reach it; empty: http://listen:port.
     ledger::U256 stake;                      ///< Topped up to this amount at the start; zero: the chain's minimum.
@@ -66,6 +67,10 @@ Status<> bind_to_chain(const std::filesystem::path& folder, std::uint64_t chain_
 /// Refuses an endpoint on this machine's loopback unless the node is there too: other machines could not fetch from it,
 /// and an agent whose data nobody can fetch loses stake.
 Status<> check_reachable(const std::string& endpoint, const std::string& node_url);
+
+/// Refuses to serve on loopback alone on a chain that is no developer chain, if nobody chose that: a node on this
+/// machine, the default, says nothing about where the other parties are.
+Status<> check_public_endpoint(const AgentOptions& options);
 
 /// Refuses private data with a node on another machine, unless it `proves` its answers: it could say that a task is of a
 /// requester whose programs may read the data.

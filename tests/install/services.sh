@@ -52,7 +52,7 @@ for role in solver verifier; do
     alloc+=", \"$address\": {\"balance\": \"1000000000000000000000\"}"
     install -m 0600 passphrase /etc/retrace/$role.passphrase
     sed -i "s/^# key = .*/key = \"$address\"/" /etc/retrace/$role.toml
-    printf 'require_sandbox = true\nstake = "200"\n' >>/etc/retrace/$role.toml
+    printf 'require_sandbox = true\nstake = "200"\nlisten = "127.0.0.1"\n' >>/etc/retrace/$role.toml
 done
 echo 'price = "0.5"' >>/etc/retrace/solver.toml
 tr -d '\n' </usr/share/doc/retrace/docs/examples/genesis.json |

@@ -81,6 +81,23 @@ TEST(AccountGuard, RefusesAnEndpointThatOtherMachinesCannotReach) {
         }
 }
 
+/// A node on this machine is the default, and says nothing about where the other parties of its chain are.
+TEST(AccountGuard, RefusesToServeOnLoopbackUnlessItIsChosen) {
+    AgentOptions options;
+    const auto refused = check_public_endpoint(options);
+    ASSERT_FALSE(refused);
+    for (const char* const part : {"127.0.0.1", "lose stake", "--listen 0.0.0.0", "--endpoint"})
+        EXPECT_THAT(refused.error().message, ::testing::HasSubstr(part));
+    options.endpoint = "http://10.0.0.2:9000";
+    EXPECT_TRUE(check_public_endpoint(options)) << "another program forwards to it";
+    options.endpoint.clear();
+    options.listen_chosen = true;
+    EXPECT_TRUE(check_public_endpoint(options));
+    options.listen = "0.0.0.0";
+    options.listen_chosen = false;
+    EXPECT_TRUE(check_public_endpoint(options)) << "the quick start has looked for the endpoint";
+}
+
 TEST(AccountGuard, SaysWhatToDo) {
     EXPECT_THAT(already_runs("0xA", "http://a:1"),
                 ::testing::AllOf(::testing::HasSubstr("another agent with the key of 0xA runs at http://a:1"),
