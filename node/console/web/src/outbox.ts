@@ -62,9 +62,17 @@ export function show(hash: string): () => void {
     };
 }
 
-/** Postings with other numbers, and stakes of other amounts, are the same call; those about another record are not. */
-function keyOf(call: Call): string {
-    const names = call.value === undefined ? call.args.filter((one) => typeof one === "bigint").map(String) : [];
+/**
+ * Postings with other terms, and stakes of other amounts, are the same call; those about another record, or with another party, are not.
+ * What a payable call names so stands here, by its place among the arguments.
+ */
+const kNamed: Record<string, number[]> = { beginReserved: [0], reserve: [1], raiseReplicas: [0], topUpTask: [0], commitBid: [0] };
+
+export function keyOf(call: Call): string {
+    const names =
+        call.value === undefined
+            ? call.args.filter((one) => typeof one === "bigint").map(String)
+            : (kNamed[call.method] ?? []).map((at) => String(call.args[at]).toLowerCase());
     return [currentAccount()?.address ?? "", call.contract, call.method, ...names].join(" ");
 }
 

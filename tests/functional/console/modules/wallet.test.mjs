@@ -152,3 +152,15 @@ test("a call whose outcome is not known is not sent twice unless it is asked for
     await send("Stake", stake, quiet, quiet);
     assert.equal(wallet.sent.length, 3);
 });
+
+test("payable calls about another record, or with another party, are other calls", async () => {
+    await connected();
+    const { keyOf } = await import("console/outbox");
+    const begin = (id, value = 5n) => keyOf({ contract: "IMarket", method: "beginReserved", args: [id], value });
+    assert.equal(begin(1n), begin(1n, 6n));
+    assert.notEqual(begin(1n), begin(2n), "the second reservation would be said to have begun, and its deposit be lost");
+    const reserve = (solver, until) => keyOf({ contract: "IMarket", method: "reserve", args: [spec, solver, 1n, 2n, until], value: 5n });
+    assert.equal(reserve(kAccount, 9n), reserve(kAccount.toUpperCase(), 10n));
+    assert.notEqual(reserve(kAccount, 9n), reserve(`0x${"11".repeat(20)}`, 9n));
+    assert.equal(keyOf({ contract: "IStaking", method: "deposit", args: [], value: 1n }), keyOf({ contract: "IStaking", method: "deposit", args: [], value: 2n }));
+});
