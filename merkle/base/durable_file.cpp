@@ -99,7 +99,8 @@ Status<FileError> write_durably(const fs::path& path, std::initializer_list<View
 }
 
 Result<Bytes, FileError> read_file(const fs::path& path, std::uint64_t limit) {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // A pipe without a writer would be waited for.
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file) return file_error(path, "cannot open");
     struct stat info {};
     if (::fstat(file.get(), &info) != 0) return file_error(path, "cannot ask for its size");

@@ -2,7 +2,6 @@
 #include "node/agents/requester.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <thread>
 
 #include "contracts/records/auctions.hpp"
@@ -12,6 +11,7 @@
 #include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/agents/delivered_runs.hpp"
 #include "node/agents/explained_task.hpp"
 #include "node/agents/group_receipt.hpp"
@@ -21,6 +21,7 @@
 #include "node/platform/printable.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/data/dataset.hpp"
+#include "node/tasks/evaluate.hpp"
 #include "node/tasks/group_task.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "solver/artifacts/group_artifacts.hpp"
@@ -33,17 +34,12 @@ using Progress = std::function<void(const ArtifactClient::Progress&)>;
 
 constexpr std::chrono::seconds kProofTimeout{30};  // For a node that is restarted and proves nothing yet.
 
-Result<Bytes> read_task_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return error(path.string() + ": cannot be read");
-    return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-}
-
 Result<Hash32> put_program(Store& store, const std::filesystem::path& path, std::uint64_t* bytes) {
-    RETRACE_TRY(file, read_task_file(path));
-    const auto root = store.put_program(file);
+    const auto file = read_file(path, kProgramBytesMax);
+    if (!file) return error(file.error().message);
+    const auto root = store.put_program(*file);
     if (!root) return error(path.string() + ": " + root.error().message);
-    if (bytes != nullptr) *bytes = file.size();
+    if (bytes != nullptr) *bytes = file->size();
     return *root;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/tasks/evaluate.hpp"
 
-#include <fstream>
-
 #include "kernels/ops/opcode.hpp"
 #include "kernels/program/codec.hpp"
+#include "merkle/base/durable_file.hpp"
 
 namespace retrace::node {
 namespace {
@@ -44,10 +43,9 @@ std::uint64_t batch_rows(const Program& program) {
 }  // namespace
 
 Result<Program> read_program(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return error(path.string() + ": cannot be read");
-    const Bytes file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    auto program = kernels::decode_program(file);
+    const auto file = read_file(path, kProgramBytesMax);
+    if (!file) return error(file.error().message);
+    auto program = kernels::decode_program(*file);
     if (!program) return error(path.string() + ": " + program.error().message);
     return program;
 }

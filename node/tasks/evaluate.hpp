@@ -17,6 +17,9 @@ struct Evaluation {
     }
 };
 
+/// Of a program's or plan's file that is read from disk: as much as the store takes (artifacts/store.hpp).
+inline constexpr std::uint64_t kProgramBytesMax = std::uint64_t{80} << 20;
+
 /// Reads, decodes and checks a program file.
 Result<kernels::Program> read_program(const std::filesystem::path& path);
 

@@ -32,6 +32,17 @@ public:
         if (!value) fail(key, "must be a string in quotes");
         return value;
     }
+    /// A file or folder in `folder`. What a task names is published with it, so the file of a task that somebody else made must
+    /// not name what is private.
+    std::optional<fs::path> path(const char* key, const fs::path& folder) {
+        const auto value = text(key);
+        if (!value) return std::nullopt;
+        const fs::path named = fs::path(*value).lexically_normal();
+        if (named.is_absolute() || named.empty() || *named.begin() == "..")
+            fail(key,
+                 "names what is outside of the task's folder, which posting would publish; copy it into the folder");
+        return folder / *value;
+    }
     std::optional<std::uint64_t> number(const char* key, std::uint64_t low, std::uint64_t high) {
         const toml::node* node = find(key);
         if (node == nullptr) return std::nullopt;
@@ -78,11 +89,7 @@ private:
 };
 
 void read_task(TaskTable& table, const fs::path& folder, TaskFile& task) {
-    const auto path = [&](const char* key) -> std::optional<fs::path> {
-        const auto value = table.text(key);
-        if (!value) return std::nullopt;
-        return folder / *value;
-    };
+    const auto path = [&](const char* key) { return table.path(key, folder); };
     task.name = table.text("name").value_or("");
     if (task.name.size() > 64) table.fail("name", "must have at most 64 bytes");
     const auto program = path("program");
@@ -108,14 +115,14 @@ void read_task(TaskTable& table, const fs::path& folder, TaskFile& task) {
 
 void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     GroupTerms terms;
-    const auto plan = table.text("plan");
+    const auto plan = table.path("plan", folder);
     const auto rounds = table.number("rounds", 1, kRoundsMax), members = table.number("members", 1, kLocalMembersMax),
                inner = table.number("inner", 1, kernels::kInnerStepsMax);
     table.require("plan", plan.has_value());
     table.require("rounds", rounds.has_value());
     table.require("members", members.has_value());
     table.require("inner", inner.has_value());
-    terms.plan = folder / plan.value_or("");
+    terms.plan = plan.value_or(fs::path{});
     terms.rounds = rounds.value_or(1);
     terms.members = static_cast<std::uint32_t>(members.value_or(1));
     terms.inner = static_cast<std::uint32_t>(inner.value_or(1));

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -71,6 +72,23 @@ TEST_F(CompiledTask, IsNotPostedWithFactsOfAnotherProgram) {
     const auto spec = spec_of(*other, *store);
     ASSERT_FALSE(spec);
     EXPECT_THAT(spec.error().message, HasSubstr("compile the task again"));
+}
+
+/// Posting publishes what a task names, so the file of a task from somebody else must not name the reader's own files.
+TEST_F(CompiledTask, NamesNothingOutsideOfItsFolder) {
+    for (const char* const outside : {"/etc", "../other", "data/../../other", "..", ""}) {
+        const auto loaded = changed("data = 'data'", "data = '" + std::string(outside) + "'");
+        ASSERT_FALSE(loaded) << outside;
+        EXPECT_THAT(loaded.error().message, HasSubstr("outside of the task's folder"));
+        ASSERT_TRUE(changed("data = '" + std::string(outside) + "'", "data = 'data'"));
+    }
+    EXPECT_TRUE(changed("data = 'data'", "data = './other/../data'"));
+    const auto device = read_program("/dev/zero");
+    ASSERT_FALSE(device);
+    EXPECT_THAT(device.error().message, HasSubstr("not a regular file"));
+    const auto pipe = folder_.path() / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_FALSE(read_program(pipe)) << "nobody writes to it";
 }
 
 TEST_F(CompiledTask, OfAnOlderVersionIsPostedWithoutThem) {
