@@ -135,7 +135,8 @@ Result<AgentOptions> agent_options(const AgentFlags& flags) {
     AgentOptions out;
     out.node_url = flags.node.url;
     out.data_dir = flags.data_dir;
-    if (!flags.listen.empty()) out.listen = flags.listen;
+    out.listen_chosen = !flags.listen.empty();
+    if (out.listen_chosen) out.listen = flags.listen;
     out.port = flags.port;
     out.endpoint = flags.endpoint;
     out.threads = flags.threads;
@@ -227,14 +228,23 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
         fail(program, options.error().message);
         return kWrongUsage;
     }
-    if (flags.check_config) return kDone;
+    if (flags.check_config) {
+        if (quick || flags.key.dev_account || !flags.key.key.empty()) return kDone;
+        fail(program,
+             "no account is named: give --key (key in the configuration file), or --dev-account on a developer chain");
+        return kWrongUsage;
+    }
     const bool has_page = quick || flags.console_port;
     const auto log = has_page ? std::make_shared<LogTail>() : nullptr;
     set_up_log(flags.log_level, log);
     if (options->agent.data_dir.empty()) options->agent.data_dir = default_data_dir(role);
     auto key = quick ? prepare_agent(role, quickstart_of(flags), flags.key, options->agent, wants_gpu(*options))
                      : flags.key.load();
-    if (!key) return fail(program, key.error().message);
+    if (!key) {
+        // systemd starts a service again after kFailed; a key that is missing or not opened by its passphrase stays so.
+        fail(program, key.error().message);
+        return quick ? kFailed : kWrongUsage;
+    }
     if (!quick && finds_endpoint(flags))
         if (const auto taken = take_reached_endpoint(options->agent); !taken)
             return fail(program, taken.error().message);

@@ -263,8 +263,9 @@ int begin(const Program& program, const ReservationFlags& flags) {
     if (!sent) return fail(program, sent.error().message);
     // A node takes files of open tasks only. The solver loses stake, and the deposit is burned, if they do not come.
     if (const auto uploaded = upload_task(*spec, **store, chain.client(), show_transfer); !uploaded)
-        return fail(program, "the task has begun, but " + uploaded.error().message +
-                                 "; go on with `retrace task upload` and its number (`retrace reservation show`)");
+        return fail(program,
+                    "the task has begun, but " + uploaded.error().message +
+                        "; go on with `retrace task upload ID FILE` and its number (`retrace reservation show`)");
     return print(program, chain, flags.id);
 }
 

@@ -54,13 +54,17 @@ std::optional<std::string> why_over(ChainReader& chain, std::uint64_t id) {
     if (status->runs.empty()) return named + " never ran" + is + ": there is no segment to challenge";
     const auto state = chain.newest();
     if (!state) return state.error().message;
+    // The newest segment that was opened has the last window; those behind it may be blind.
     std::uint64_t last = 0;
     state->read([&] {
         last = 0;
         for (const market::Run& run : status->runs) {
-            if (run.next_state < 2) continue;
-            const auto segment = views::segment(*state, id, run.index, run.next_state - 2);
-            if (segment) last = std::max(last, segment->window_end);
+            bool found = false;
+            for (std::uint64_t next = run.next_state; next >= run.first_state + 2 && !found; --next) {
+                const auto segment = views::segment(*state, id, run.index, next - 2);
+                found = segment && segment->window_end != 0;
+                if (found) last = std::max(last, segment->window_end);
+            }
         }
     });
     if (state->failure()) return state->failure()->message;
@@ -77,6 +81,10 @@ int report(const Program& program, std::uint64_t task, const ReplayedSegments& r
     if (failed != 0)
         missing = counted(failed, "segment") + " of task " + std::to_string(task) +
                   " could not be replayed: " + replayed.failed.begin()->second;
+    std::string lost;
+    for (const market::Dispute& dispute : disputes)
+        if (dispute.state == market::DisputeState::challenger_lost)
+            lost = "dispute " + std::to_string(dispute.id) + " was lost, and its bond with it";
     if (program.json) {
         json::array list;
         for (const market::Dispute& dispute : disputes)
@@ -87,7 +95,7 @@ int report(const Program& program, std::uint64_t task, const ReplayedSegments& r
         std::cout << json::serialize(json::object{
                          {"task", task}, {"replayed", done}, {"not_replayed", failed}, {"disputes", std::move(list)}})
                   << '\n';
-        return failed == 0 ? kDone : kFailed;
+        return failed == 0 && lost.empty() ? kDone : kFailed;
     }
     if (done != 0)
         std::cout << counted(done, "segment") << " of task " << task << (done == 1 ? " was" : " were") << " replayed"
@@ -97,7 +105,7 @@ int report(const Program& program, std::uint64_t task, const ReplayedSegments& r
     for (const market::Dispute& dispute : disputes)
         std::cout << "dispute " << dispute.id << " of segment " << dispute.segment << " of run " << dispute.run
                   << " ended: " << market::slug(dispute.state) << '\n';
-    return missing.empty() ? kDone : fail(program, missing);
+    return missing.empty() && lost.empty() ? kDone : fail(program, missing.empty() ? lost : missing);
 }
 
 int challenge(const Program& program, const ChallengeFlags& flags) {
@@ -117,6 +125,7 @@ int challenge(const Program& program, const ChallengeFlags& flags) {
     options.agent.data_dir = requester_folder(flags.data_dir) / "challenges";
     options.agent.threads = flags.threads;
     if (flags.signer.chain.trust.given()) options.agent.trust = flags.signer.chain.trust.block;
+    options.agent.listen_chosen = true;  // It opens disputes and serves nobody.
     options.watch_bp = 10'000;
     options.challenged_task = flags.task;
     auto service = VerifierService::open(options, std::move(*key));

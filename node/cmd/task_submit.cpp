@@ -146,19 +146,25 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
     if (!left) throw CLI::ValidationError("--budget must be coins, like 20");
     std::unique_ptr<Session> session;
     json::array models;
+    // The models that are there already are told with what kept the next one from being made.
+    const auto stop = [&](const std::string& why) {
+        if (!program.json || models.empty()) return fail(program, why);
+        std::cerr << "error: " << printable_lines(why) << std::endl;
+        std::cout << json::serialize(json::object{{"tasks", std::move(models)}, {"error", why}}) << '\n';
+        return kFailed;
+    };
     for (std::uint32_t times = 1; times <= flags.repeat; ++times) {
         auto task = load_task_file(flags.file);
-        if (!task) return fail(program, task.error().message);
+        if (!task) return stop(task.error().message);
         task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
         if (!session) {
             auto opened = Session::open(flags.signer);
-            if (!opened) return fail(program, opened.error().message);
+            if (!opened) return stop(opened.error().message);
             session = std::move(*opened);
         }
-        if (const auto set = flags.auctions.apply(*task, &session->at->chain); !set)
-            return fail(program, set.error().message);
+        if (const auto set = flags.auctions.apply(*task, &session->at->chain); !set) return stop(set.error().message);
         auto posted = post_until_ready(program, flags, std::move(*task), *left, *session);
-        if (!posted) return fail(program, posted.error().message);
+        if (!posted) return stop(posted.error().message);
         if (!posted->over_budget.empty()) {
             if (models.empty()) return fail(program, posted->over_budget);
             std::cerr << posted->over_budget << std::endl;

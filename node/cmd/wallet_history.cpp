@@ -48,7 +48,7 @@ std::string member(const json::object& object, const char* name) {
 /// A movement of coins to or from an account, or a transaction of it that was refused and cost its fee.
 struct HistoryLine {
     std::uint64_t height = 0;
-    std::string kind;  ///< "transaction", "segments", "audit" or "returned"
+    std::string kind;  ///< "transaction", "segments", "audit", "returned" or "reservation"
     std::string hash, from, to;
     ledger::U256 value, fee;  ///< `fee`: if the account sent the transaction.
     bool ok = true;
@@ -131,6 +131,9 @@ Status<RpcFailure> read_income(RpcClient& client, const ledger::Address& address
             else if (const auto e = contracts::decode_event<contracts::EscrowReturned>(placed.log);
                      e && e->requester == address)
                 add(placed, "returned", e->amount, e->task);
+            else if (const auto e = contracts::decode_event<contracts::ReservationPaid>(placed.log);
+                     e && e->solver == address)
+                add(placed, "reservation", e->amount, 0);
         }
     }
     return Unit{};
@@ -212,6 +215,7 @@ void print_history(const std::vector<HistoryLine>& lines, bool csv) {
         if (line.kind == "segments") std::cout << " earned by training task " << line.task;
         if (line.kind == "audit") std::cout << " earned by an audit";
         if (line.kind == "returned") std::cout << " returned from the escrow of task " << line.task;
+        if (line.kind == "reservation") std::cout << " from a reservation that was not used";
         if (!line.ok) std::cout << "  reverted: " << printable(line.reason);
         std::cout << '\n';
     }

@@ -9,6 +9,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -101,6 +102,7 @@ int forget_unseen(const Program& program, const std::string& path) {
 
 /// Stores the key and reports it. `words` is printed once and never stored.
 int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key, std::string_view words) {
+    std::signal(SIGPIPE, SIG_IGN);  // A reader that is gone is an error of a write, and the keystore is removed.
     const auto passphrase = read_passphrase(options.passphrase_file, "passphrase for the new keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
     if (passphrase->view().empty() && !options.empty_passphrase) return fail(program, kEmptyPassphrase);

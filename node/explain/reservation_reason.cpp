@@ -56,12 +56,12 @@ ReservationExplanation explain_begun(const ledger::StateView& view, const Reserv
             {},
             "when task " + task + " is released, the deposit of " + deposit + " returns and the solver's stake is free",
             {}};
-    ReservationExplanation out{"task " + task + " has begun and waits until the solver has its data",
-                               "requester: `retrace task upload " + task + "` sends the files that are missing",
-                               "the deposit of " + deposit +
-                                   " and as much of the solver's stake are burned, and task " + task +
-                                   " goes on to an auction",
-                               {}};
+    ReservationExplanation out{
+        "task " + task + " has begun and waits until the solver has its data",
+        "requester: `retrace task upload " + task + " FILE`, with the task's file, sends what is missing",
+        "the deposit of " + deposit + " and as much of the solver's stake are burned, and task " + task +
+            " goes on to an auction",
+        {}};
     const auto run = contracts::views::run(view, of.task, 0);
     if (run && run->deadline != 0) out.next_height = run->deadline;
     return out;

@@ -302,8 +302,8 @@ void explain_assigned(const StateView& view, const market::Task& task, TaskExpla
     out.reason = TaskReason::fetching_reserved;
     out.why = "the solver " + ledger::to_0x(reserved->solver) + ", whose time was reserved (reservation " +
               std::to_string(reserved->id) + "), fetches the program and the data";
-    out.remedy =
-        "see that the node has all files: `retrace task upload " + std::to_string(task.id) + "` sends what is missing";
+    out.remedy = "see that the node has all files: `retrace task upload " + std::to_string(task.id) +
+                 " FILE`, with the task's file, sends what is missing";
     out.next = "if it has not accepted by then, the deposit of " + describe_coins(reserved->deposit) +
                " and as much of its stake are burned, and an auction begins; else the deposit returns";
 }

@@ -149,6 +149,9 @@ TEST_F(CommandLine, AFullStandardOutputIsAnError) {
     EXPECT_EQ(words.status, 1);
     EXPECT_THAT(words.err, AllOf(HasSubstr("the words were not shown"), HasSubstr("is removed")));
     EXPECT_TRUE(fs::is_empty(path("keys"))) << "a key whose words nobody saw";
+    retrace("wallet new --mnemonic --light --keys " + path("keys").string() + " --passphrase-file " +
+            path("pass").string() + " | (exec <&-; sleep 1)");
+    EXPECT_TRUE(fs::is_empty(path("keys"))) << "a key whose words nobody saw";
 }
 
 TEST_F(CommandLine, AnEmptyPassphraseIsRefusedUnlessAskedFor) {
