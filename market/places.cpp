@@ -30,7 +30,9 @@ U256 task_rent(const Params& params, std::uint64_t taken) {
 }
 
 std::uint64_t rented_blocks(const Params& params, const TaskSpec& spec, const GroupSpec* group) {
-    const std::uint64_t auctions = params.rounds * (params.bid_blocks + params.reveal_blocks + params.accept_blocks);
+    const std::uint64_t pauses = spec.auctions == 0 ? 0 : (spec.auctions - std::uint64_t{1}) * spec.pause_blocks;
+    const std::uint64_t auctions =
+        params.rounds * (params.bid_blocks + params.reveal_blocks + params.accept_blocks) + pauses;
     const std::uint64_t first_states = std::max(params.checkpoint_blocks, spec.checkpoint_blocks);
     // With regions the longest time is that of two rounds, one of training and one of merged messages.
     const std::uint64_t rounds = group != nullptr && group->regions != 0 ? spec.steps / 2 + 1 : spec.steps;

@@ -49,20 +49,21 @@ struct TaskSpec {
     bool allow_unaudited = false;  ///< Audits for which no auditors can be drawn count as not drawn (contracts 14.12).
     bool spot = false;             ///< Its solver may give it back at a checkpoint (contracts 13.12).
     U256 last_ceiling;  ///< Of a segment, after `auctions` - 1 auctions without winners (14.1); 0: as the first.
-    std::uint8_t auctions = 1;  ///< How many may follow one another without winners, the first one included.
+    std::uint8_t auctions = 1;       ///< How many may follow one another without winners, the first one included.
+    std::uint64_t pause_blocks = 0;  ///< Blocks after an auction without winners before the next one takes bids.
 
     bool operator==(const TaskSpec&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.name, s.program_root, s.program_bytes, s.init_root, s.initial_state_root, s.data_roots,
                         s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
                         s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks,
-                        s.step_cost, s.allow_unaudited, s.spot, s.last_ceiling, s.auctions);
+                        s.step_cost, s.allow_unaudited, s.spot, s.last_ceiling, s.auctions, s.pause_blocks);
     }
     static Names names() {
         return {"name",     "programRoot",    "programBytes",  "initRoot",         "initialStateRoot", "dataRoots",
                 "steps",    "interval",       "seed",          "contractHash",     "priceCeiling",     "auditBp",
                 "auditors", "replicas",       "hardwareClass", "checkpointBlocks", "replayBlocks",     "finishBlocks",
-                "stepCost", "allowUnaudited", "spot",          "lastCeiling",      "auctions"};
+                "stepCost", "allowUnaudited", "spot",          "lastCeiling",      "auctions",         "pauseBlocks"};
     }
     /// The ceiling of a segment that the escrow and the stakes have to allow for.
     const U256& highest_ceiling() const noexcept { return std::max(price_ceiling, last_ceiling); }

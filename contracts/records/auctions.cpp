@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/auctions.hpp"
 
+#include <algorithm>
+
 #include "contracts/records/views.hpp"
 
 namespace retrace::contracts {
@@ -12,6 +14,10 @@ std::optional<market::Auctions> views::auctions(const ledger::StateView& view, s
 market::Auctions views::auctions_or_one(const ledger::StateView& view, std::uint64_t task,
                                         const market::TaskSpec& spec) {
     return auctions(view, task).value_or(market::Auctions{spec.price_ceiling, {}, 0, 0});
+}
+
+std::uint64_t views::bids_begin(const market::Params& params, const market::Task& task) {
+    return task.bid_end - std::min(task.bid_end, params.bid_blocks);
 }
 
 std::optional<market::NextAuction> views::next_auction(const ledger::StateView& view, std::uint64_t id) {

@@ -136,6 +136,7 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.price_ceiling = task.price_ceiling;
     spec.last_ceiling = task.last_ceiling;
     spec.auctions = task.auctions;
+    spec.pause_blocks = task.pause_blocks;
     spec.audit_bp = task.audit_bp;
     spec.auditors = task.auditors;
     spec.hardware_class = task.hardware_class;

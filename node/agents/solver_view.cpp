@@ -4,6 +4,7 @@
 
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "market/odds.hpp"
@@ -21,15 +22,15 @@ using market::TaskState;
 namespace views = contracts::views;
 
 void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self, const Pricing& pricing,
-                 const market::Task& task, const market::TaskSpec& spec, Immutable& immutable,
-                 solver::SolverView& out) {
+                 const market::Params& params, const market::Task& task, const market::TaskSpec& spec,
+                 Immutable& immutable, solver::SolverView& out) {
     for (const views::RunId& id : views::open_runs(view, self))
         if (id.task == task.id) return;  // The solver already runs the task.
     const auto bid = views::bid(view, task.id, self);
     solver::AuctionView auction;
     auction.terms = terms_of(task.id, spec, immutable.group(view, task.id));
     auction.round = task.round;
-    auction.may_commit = !bid && next < task.bid_end;
+    auction.may_commit = !bid && next >= views::bids_begin(params, task) && next < task.bid_end;
     auction.may_reveal = bid && !bid->revealed && next >= task.bid_end && next < task.reveal_end;
     if (!auction.may_commit && !auction.may_reveal) return;
     // A committed bid is revealed at any price: its deposit would be lost otherwise.
@@ -271,14 +272,14 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
                                const Pricing& pricing, Immutable& immutable) {
     solver::SolverView out;
     out.height = height;
+    const auto params = immutable.params(view);
     for (const std::uint64_t id : views::active_tasks(view)) {
         const auto task = views::task(view, id);
         const bool open =
             task && task->wanted != 0 && (task->state == TaskState::bidding || task->state == TaskState::running);
         const auto spec = open ? immutable.spec(view, id) : std::nullopt;
-        if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, immutable, out);
+        if (spec && params) add_auction(view, height + 1, self, pricing, *params, *task, *spec, immutable, out);
     }
-    const auto params = immutable.params(view);
     if (params) out.challenge = challenge_view(view, height + 1, self, *params);
     for (const views::RunId& id : views::open_runs(view, self)) {
         if (contracts::is_frozen(view, id.task)) continue;  // Calls there would be refused.

@@ -19,6 +19,8 @@ namespace {
 
 /// Blocks from the one that was read to the one with the posting.
 constexpr std::uint64_t kPostingBlocks = 2;
+/// Contracts 12.12.7.
+constexpr std::uint64_t kPauseMax = 1'000'000'000;
 /// So that no sum of a height and a time overflows.
 constexpr double kBlocksMax = 1e12;
 
@@ -45,15 +47,15 @@ Result<ChainNow> chain_now(ChainReader& chain) {
     return ChainNow{*params, state.height()};
 }
 
-/// The number of auctions that `by` leaves time for.
-Result<std::uint64_t> auctions_before(const std::string& by, const ChainNow& now, ChainReader& chain) {
+/// The auctions that are over by `by`.
+Result<AuctionTimes> auctions_before(const std::string& by, const ChainNow& now, ChainReader& chain) {
     const bool is_time = !by.empty() && seconds_of(by.back()).has_value();
     const auto block_s = is_time ? block_time(chain.client(), now.height) : std::optional(1.0);
     if (!block_s) return error("the node does not tell how long a block takes yet; give --by as a block");
     const auto deadline = deadline_of(by, now.height, *block_s);
     if (!deadline) return error("--by is a block, or a time such as 90m, 6h or 2d");
-    const std::uint64_t fit = auctions_by(now.params, now.height, *deadline);
-    if (fit != 0) return fit;
+    const AuctionTimes fit = auctions_by(now.params, now.height, *deadline);
+    if (fit.auctions != 0) return fit;
     return error("no auction of " + std::to_string(now.params.bid_blocks + now.params.reveal_blocks) +
                  " blocks is over by block " + std::to_string(*deadline) + " (--by): block " +
                  std::to_string(now.height) + " is the newest");
@@ -73,9 +75,12 @@ std::optional<std::uint64_t> deadline_of(const std::string& text, std::uint64_t 
     return height + static_cast<std::uint64_t>(blocks);
 }
 
-std::uint64_t auctions_by(const market::Params& params, std::uint64_t height, std::uint64_t deadline) {
-    const std::uint64_t posted = height + kPostingBlocks;
-    return deadline <= posted ? 0 : (deadline - posted) / (params.bid_blocks + params.reveal_blocks);
+AuctionTimes auctions_by(const market::Params& params, std::uint64_t height, std::uint64_t deadline) {
+    const std::uint64_t posted = height + kPostingBlocks, time = deadline - std::min(deadline, posted),
+                        each = params.bid_blocks + params.reveal_blocks;
+    const std::uint64_t auctions = std::min({time / each, params.rounds, std::uint64_t{market::kAuctionsMax}});
+    if (auctions < 2) return {auctions, 0};
+    return {auctions, std::min(kPauseMax, (time - auctions * each) / (auctions - 1))};
 }
 
 Status<> AuctionFlags::apply(TaskFile& task, ChainReader* chain) const {
@@ -88,7 +93,8 @@ Status<> AuctionFlags::apply(TaskFile& task, ChainReader* chain) const {
     if (!by.empty()) {
         if (chain == nullptr) return error("--by needs a chain to count blocks on (--node)");
         RETRACE_TRY(fit, auctions_before(by, now, *chain));
-        wanted = fit;
+        wanted = fit.auctions;
+        task.pause_blocks = fit.pause;
     } else if (wanted > now.params.rounds) {
         std::cerr << "warning: a task of this chain has at most " << now.params.rounds << " auctions" << std::endl;
     }
@@ -112,7 +118,11 @@ void AuctionFlags::add_to(CLI::App& command) {
             ->check(CLI::Range(1u, unsigned{market::kAuctionsMax}));
     command.add_option("--raise-to", raise_to,
                        "Raise price_ceiling from one auction to the next, in equal steps, to so many coins a segment");
-    command.add_option("--by", by, "Have as many auctions as are over by a block, or in a time such as 90m, 6h or 2d")
+    command
+        .add_option("--by", by,
+                    "Have auctions until a block, or for a time such as 90m, 6h or 2d: as many as fit and the chain "
+                    "allows, with "
+                    "equal pauses between them")
         ->excludes(number);
 }
 

@@ -22,6 +22,7 @@ market::TaskSpec terms_of(const TaskFile& task) {
     spec.price_ceiling = task.price_ceiling;
     spec.last_ceiling = task.last_ceiling;
     spec.auctions = task.auctions;
+    spec.pause_blocks = task.pause_blocks;
     spec.audit_bp = task.audit_bp;
     spec.auditors = task.auditors;
     spec.replicas = task.group ? static_cast<std::uint8_t>(task.group->members) : task.replicas;
@@ -90,7 +91,9 @@ Result<Price> price_of(TaskFile& task, const TaskPlanFlags& flags) {
     const market::Auctions auctions{spec.price_ceiling, {}, 0, 0};
     for (std::uint32_t failed = 0; failed < spec.auctions; ++failed) {
         const ledger::U256 ceiling = market::ceiling_after(spec, auctions, failed);
-        out.auctions.push_back({ceiling, stake_at(ceiling), (failed + 1) * (params.bid_blocks + params.reveal_blocks)});
+        out.auctions.push_back(
+            {ceiling, stake_at(ceiling),
+             (failed + 1) * (params.bid_blocks + params.reveal_blocks) + failed * spec.pause_blocks});
     }
     return out;
 }

@@ -73,6 +73,8 @@ std::string auctions_line(const TaskStatus& status) {
         out += ", the next for at most " + describe_coins(status.next_auction->ceiling);
     if (left != 0 && status.spec.last_ceiling > status.next_auction->ceiling)
         out += ", the last for at most " + describe_coins(status.spec.last_ceiling);
+    if (left != 0 && status.spec.pause_blocks != 0)
+        out += ", with " + std::to_string(status.spec.pause_blocks) + " blocks between two";
     return out + "\n";
 }
 

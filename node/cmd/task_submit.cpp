@@ -86,6 +86,7 @@ std::string auctions_text(const market::TaskSpec& spec) {
     if (spec.last_ceiling > spec.price_ceiling)
         out += " whose ceiling rises from " + describe_coins(spec.price_ceiling) + " to " +
                describe_coins(spec.last_ceiling) + " a segment";
+    if (spec.pause_blocks != 0) out += ", with " + std::to_string(spec.pause_blocks) + " blocks between two";
     return out;
 }
 

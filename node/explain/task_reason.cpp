@@ -91,11 +91,17 @@ EndedRuns ended_runs(const StateView& view, const market::Task& task) {
     return out;
 }
 
+/// The block from which the auction that follows the open one takes bids (contracts 12.12.7).
+std::uint64_t next_begin(const StateView& view, const market::Task& task) {
+    const auto spec = views::spec(view, task.id);
+    return task.reveal_end + (spec ? spec->pause_blocks : 0);
+}
+
 /// Whether an auction follows the open one if that has no winners (contracts 12.12.5).
 bool goes_on(const StateView& view, const market::Task& task, const std::optional<market::NextAuction>& next) {
     const auto params = views::params(view);
     return next && next->auctions != 0 && params && task.round < params->rounds &&
-           !views::is_rent_over(view, task, task.reveal_end);
+           !views::is_rent_over(view, task, next_begin(view, task));
 }
 
 /// Which of the task's auctions is open, and what it pays if that changes.
@@ -145,14 +151,26 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
     }
     out.next = sealed ? "bids are revealed" : "the auction closes";
     out.next_height = sealed ? task.bid_end : task.reveal_end;
+    const auto params = views::params(view);
+    const std::uint64_t begin = params ? views::bids_begin(*params, task) : 0;
+    if (out.height + 1 < begin) {
+        out.reason = TaskReason::no_bids_yet;
+        out.why = "the auction before had too few bids, and the next one has not begun" + auction_words(view, task);
+        out.next = "bids are taken";
+        out.next_height = begin;
+        return;
+    }
     const auto following = views::next_auction(view, task.id);
     const bool another = goes_on(view, task, following);
     if (another) {
         const std::string pays = ", in which a segment costs at most " + describe_coins(following->ceiling);
-        if (!sealed && task.bidders.empty())
+        if (!sealed && task.bidders.empty()) {
             out.next = "another auction begins" + pays;
-        else
-            out.next += "; without winners another auction begins at block " + std::to_string(task.reveal_end) + pays;
+            out.next_height = next_begin(view, task);
+        } else {
+            out.next +=
+                "; without winners another auction begins at block " + std::to_string(next_begin(view, task)) + pays;
+        }
     }
     std::string before = auction_words(view, task);
     const auto last = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);

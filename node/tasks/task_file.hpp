@@ -58,6 +58,7 @@ struct TaskFile {
     /// Not in the file, because whoever posts it decides: the auctions that may follow one another while too few solvers
     /// bid, and the ceiling of the last one (0: as the first).
     std::uint8_t auctions = 1;
+    std::uint64_t pause_blocks = 0;
     ledger::U256 last_ceiling;
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;

@@ -64,6 +64,7 @@ void Players::post_task() {
 
 void Players::draw_auctions(market::TaskSpec& spec) {
     if (draws_.one_in(2)) return;
+    spec.pause_blocks = draws_.one_in(4) ? draws_.below(60) : 0;
     spec.auctions = static_cast<std::uint8_t>(draws_.between(1, std::min<std::uint64_t>(profile_.params.rounds, 4)));
     if (spec.auctions > 1 && draws_.one_in(2))
         spec.last_ceiling = spec.price_ceiling + spec.price_ceiling / U256(draws_.between(1, 8));

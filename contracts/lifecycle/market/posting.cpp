@@ -22,7 +22,8 @@ CallStatus check_auctions(const market::TaskSpec& spec) {
     if (spec.auctions == 0 || spec.auctions > market::kAuctionsMax)
         return CallStatus::auctions_out_of_range;  // 12.12.2
     const bool rises = spec.last_ceiling > spec.price_ceiling;
-    if (rises && spec.auctions == 1) return CallStatus::auctions_out_of_range;  // 12.12.3
+    if (rises && spec.auctions == 1) return CallStatus::auctions_out_of_range;       // 12.12.3
+    if (spec.pause_blocks > kDurationMax) return CallStatus::duration_out_of_range;  // 12.12.7
     return CallStatus::ok;
 }
 

@@ -152,15 +152,16 @@ bool takes_another_auction(Effects& fx, std::uint64_t task) {
 
 }  // namespace
 
-void open_auction(Effects& fx, market::Task& task) {
-    if (task.round >= fx.params.rounds || views::is_rent_over(fx.state, task, fx.height)) {
+void open_auction(Effects& fx, market::Task& task, std::uint64_t pause) {
+    const std::uint64_t begin = fx.height + pause;
+    if (task.round >= fx.params.rounds || views::is_rent_over(fx.state, task, begin)) {
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }
     set_ceiling(fx, task.id);
     ++task.round;
     task.wanted = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).replicas;
-    task.bid_end = fx.height + fx.params.bid_blocks;
+    task.bid_end = begin + fx.params.bid_blocks;
     task.reveal_end = task.bid_end + fx.params.reveal_blocks;
     move_task(fx, task, TaskEvent::open_auction);
     schedule(fx, task.reveal_end, {ScheduledKind::auction_close, task.id, task.round, 0});
@@ -205,7 +206,7 @@ void close_group_auction(Effects& fx, market::Task& task, const market::GroupSpe
     }
     return_bids(fx, task, false);
     task.wanted = 0;
-    if (seats.offers.empty() && takes_another_auction(fx, task.id)) return open_auction(fx, task);
+    if (seats.offers.empty() && takes_another_auction(fx, task.id)) return open_auction(fx, task, spec.pause_blocks);
     move_task(fx, task, seats.offers.empty() ? TaskEvent::no_bid : TaskEvent::win);
     if (seats.offers.empty()) return end_task(fx, task);
     start_group(fx, task.id, seats.price);
@@ -230,7 +231,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     task.wanted = 0;
     // 12.7: without enough bids a running task goes on as it is; the added escrow is returned at the end.
     if (raising) return store(fx.state, keys::task(id), task);
-    if (winners.empty() && takes_another_auction(fx, id)) return open_auction(fx, task);
+    if (winners.empty() && takes_another_auction(fx, id)) return open_auction(fx, task, spec.pause_blocks);
     move_task(fx, task, winners.empty() ? TaskEvent::no_bid : TaskEvent::win);
     if (winners.empty()) end_task(fx, task);
 }

@@ -23,7 +23,7 @@ struct ReservedRun {
 /// 12.11: assigns a task that was just posted to the solver that was reserved for it.
 void assign_reserved(Effects& fx, market::Task& task, const ReservedRun& reserved);
 /// Opens the auction of the next round; the task expires when all its rounds are used up.
-void open_auction(Effects& fx, market::Task& task);
+void open_auction(Effects& fx, market::Task& task, std::uint64_t pause = 0);
 /// Closes the auction at the end of the reveals: assigns the task or lets it expire.
 void close_auction(Effects& fx, std::uint64_t task, std::uint32_t round);
 /// Whether the current round takes bids: for the whole task, or for more replicas of a running one.

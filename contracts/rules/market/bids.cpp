@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
@@ -20,10 +21,11 @@ CallStatus check(const CommitBid& call) {
 
 CallStatus admit(const CommitBid& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return CallStatus::unknown_task;                          // 12.3.2
-    if (!takes_bids(*task)) return CallStatus::wrong_task_state;         // 12.3.3
-    if (context.height >= task->bid_end) return CallStatus::too_late;    // 12.3.4
-    if (task->requester == context.sender) return CallStatus::own_task;  // 12.3.5
+    if (!task) return CallStatus::unknown_task;                                                   // 12.3.2
+    if (!takes_bids(*task)) return CallStatus::wrong_task_state;                                  // 12.3.3
+    if (context.height >= task->bid_end) return CallStatus::too_late;                             // 12.3.4
+    if (context.height < views::bids_begin(context.params, *task)) return CallStatus::too_early;  // 12.3.16
+    if (task->requester == context.sender) return CallStatus::own_task;                           // 12.3.5
     const auto& out = task->excluded;
     if (std::find(out.begin(), out.end(), context.sender) != out.end()) return CallStatus::excluded;  // 12.3.6
     if (!views::may_take_part(view, call.task, context.sender)) return CallStatus::not_admitted;      // 21.13.2

@@ -128,21 +128,24 @@ struct BidsExplanation {
     market::TaskState state{};
     bool closed = false;                ///< The auction of this round has ended.
     std::uint64_t examined_height = 0;  ///< Block whose state was read; the last block of an ended auction.
+    std::uint64_t bid_begin = 0;        ///< Bids are taken from this block on, below `bid_end`.
     std::uint64_t bid_end = 0, reveal_end = 0;
     U256 price_ceiling;
-    std::optional<U256> stake_floor;  ///< Stake that a bid locks; null: no stake is enough.
-    std::uint32_t auctions_left = 0;  ///< That may follow ones without winners.
-    std::optional<U256>
-        next_ceiling;  ///< Of the auction that follows this one at `reveal_end` without winners; null: none.
+    std::optional<U256> stake_floor;          ///< Stake that a bid locks; null: no stake is enough.
+    std::uint32_t auctions_left = 0;          ///< That may follow ones without winners.
+    std::optional<U256> next_ceiling;         ///< Of the auction that follows this one without winners; null: none.
+    std::optional<std::uint64_t> next_begin;  ///< The block from which it would take bids.
     std::vector<contracts::views::ExplainedBid> bids;
     std::optional<SolverExplanation> solver;
     static auto tie(auto& b) {
-        return std::tie(b.task, b.round, b.state, b.closed, b.examined_height, b.bid_end, b.reveal_end, b.price_ceiling,
-                        b.stake_floor, b.auctions_left, b.next_ceiling, b.bids, b.solver);
+        return std::tie(b.task, b.round, b.state, b.closed, b.examined_height, b.bid_begin, b.bid_end, b.reveal_end,
+                        b.price_ceiling, b.stake_floor, b.auctions_left, b.next_ceiling, b.next_begin, b.bids,
+                        b.solver);
     }
     static Names names() {
-        return {"task",         "round",      "state",        "closed",      "examinedHeight", "bidEnd", "revealEnd",
-                "priceCeiling", "stakeFloor", "auctionsLeft", "nextCeiling", "bids",           "solver"};
+        return {"task",         "round",       "state",     "closed",       "examinedHeight",
+                "bidBegin",     "bidEnd",      "revealEnd", "priceCeiling", "stakeFloor",
+                "auctionsLeft", "nextCeiling", "nextBegin", "bids",         "solver"};
     }
 };
 

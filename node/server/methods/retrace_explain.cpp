@@ -94,18 +94,23 @@ Answer explain_bids(const Backend& backend, const Params& params, Caller& caller
                         task->state,
                         closed,
                         auction.record.height,
+                        0,
                         task->bid_end,
                         task->reveal_end,
                         auction.record.price_ceiling,
                         auction.record.floor(),
                         0,
                         std::nullopt,
+                        std::nullopt,
                         auction.record.bids,
                         std::nullopt};
     if (const auto next = views::next_auction(*asked.view, id); next && task->state == market::TaskState::bidding) {
         out.auctions_left = next->auctions;
         if (next->auctions != 0) out.next_ceiling = next->ceiling;
+        const auto spec = views::spec(*asked.view, id);
+        if (next->auctions != 0 && spec) out.next_begin = task->reveal_end + spec->pause_blocks;
     }
+    if (const auto terms = views::params(*asked.view)) out.bid_begin = views::bids_begin(*terms, *task);
     if (solver) out.solver = explain_solver(auction.view.get(), auction.record, *solver, closed);
     return record_json(out);
 }

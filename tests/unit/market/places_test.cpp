@@ -113,6 +113,10 @@ TEST(Places, ATaskBringsRentForTheTimesOfItsTerms) {
     const std::uint64_t rest =
         p.rounds * (p.bid_blocks + p.reveal_blocks + p.accept_blocks) + p.deliver_blocks + p.unbond_blocks;
     EXPECT_EQ(rented_blocks(p, spec, nullptr), rest + 1'000);
+    spec.auctions = 4;
+    spec.pause_blocks = 50;
+    EXPECT_EQ(rented_blocks(p, spec, nullptr), rest + 1'000 + 3 * 50) << "the pauses between its auctions";
+    spec.auctions = 1;
     GroupSpec group;
     group.round_blocks = 50;
     group.fetch_blocks = 5;

@@ -171,6 +171,7 @@ function readTerms(source: string): Terms {
         spot: market.spot === true,
         lastCeiling: "0x0",
         auctions: kAuctions,
+        pauseBlocks: "0x0",
     };
     const files: Files = { program: text(task, "program"), data: text(task, "data") };
     if (task.initialiser !== undefined) files.initialiser = text(task, "initialiser");

@@ -58,7 +58,8 @@ export function rentDepositOf({ spec, rounds }: Posting, places: string, params:
     const word = (index: number) => big(`0x${places.slice(2 + 64 * index, 66 + 64 * index)}`);
     if (word(0) + kTasksAhead < word(1) / 2n) return 0n;
     const rent = greatest(big(params.bidDeposit) / 1_000_000n, word(2));
-    const auctions = big(params.rounds) * (big(params.bidBlocks) + big(params.revealBlocks) + big(params.acceptBlocks));
+    const pauses = BigInt(spec.auctions - 1) * big(spec.pauseBlocks);
+    const auctions = big(params.rounds) * (big(params.bidBlocks) + big(params.revealBlocks) + big(params.acceptBlocks)) + pauses;
     const first = greatest(big(params.checkpointBlocks), big(spec.checkpointBlocks));
     const work = rounds ? first + big(spec.steps) * longestRound(rounds.group) : big(spec.finishBlocks);
     return 2n * rent * (auctions + work + big(params.deliverBlocks) + big(params.unbondBlocks));

@@ -102,6 +102,8 @@ export interface Spec {
     /** Of a segment in the last of the auctions; 0: as in the first. */
     lastCeiling: string;
     auctions: number;
+    /** Blocks after an auction without winners before the next one takes bids. */
+    pauseBlocks: string;
 }
 
 export interface Task {
@@ -164,12 +166,14 @@ export interface Bids {
     round: number;
     closed: boolean;
     examinedHeight: string;
+    bidBegin: string;
     bidEnd: string;
     revealEnd: string;
     priceCeiling: string;
     stakeFloor: string | null;
     auctionsLeft: number;
     nextCeiling: string | null;
+    nextBegin: string | null;
     bids: ExplainedBid[];
 }
 

@@ -24,6 +24,7 @@ const kCommon: Field[] = [
 ];
 const kAuctions: Field[] = [
     { key: "auctions", label: "auctions (1–64)", meaning: "That the task has while too few solvers bid." },
+    { key: "pauseBlocks", label: "blocks between two auctions", meaning: "Nobody bids meanwhile, and no stake is locked." },
     { key: "lastPrice", label: "in the last auction at most, coins", meaning: "Empty: as in the first. The ceiling rises from one auction to the next, in equal steps; the escrow covers the last." },
 ];
 const kSingle: Field[] = [
@@ -68,6 +69,7 @@ export function valuesOf({ spec, rounds }: Posting): Values {
         seed: big(spec.seed).toString(),
         price: exactCoins(spec.priceCeiling),
         auctions: String(spec.auctions),
+        pauseBlocks: big(spec.pauseBlocks).toString(),
         lastPrice: big(spec.lastCeiling) > big(spec.priceCeiling) ? exactCoins(spec.lastCeiling) : "",
         audit: String(spec.auditBp / 100),
         auditors: String(spec.auditors),
@@ -107,6 +109,7 @@ function commonOf(old: Spec, values: Values, flags: Flags): Spec {
         priceCeiling: hex(price),
         lastCeiling: hex(last),
         auctions,
+        pauseBlocks: hex(whole(values.pauseBlocks, "The blocks between two auctions", 0n, 1_000_000_000n)),
         auditBp: Math.round(percent * 100),
         auditors: Number(whole(values.auditors, "The number of auditors", 1n, 5n)),
         ...flags,
@@ -159,7 +162,7 @@ function roundsOf(old: Spec, of: NonNullable<Posting["rounds"]>, values: Values,
     return { spec, rounds: { ...of, group } };
 }
 
-const kWide = ["programBytes", "steps", "interval", "seed", "priceCeiling", "lastCeiling", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost",
+const kWide = ["programBytes", "steps", "interval", "seed", "priceCeiling", "lastCeiling", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost", "pauseBlocks",
     "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks", "maskBlocks"];
 /** As the ABI's encoder takes it: quantities as bigint. */
 export const encodable = (record: object): { [name: string]: unknown } =>

@@ -184,6 +184,46 @@ TEST_F(AuctionsOfATask, ATopUpIsTheLeastCeilingOfTheNextOnes) {
     EXPECT_EQ(task().state, TaskState::expired);
 }
 
+TEST_F(AuctionsOfATask, APauseIsKeptBeforeOnesThatFollowOneWithoutWinners) {
+    for (const char* name : {"alice", "bob"}) add_solver(name);
+    TaskSpec spec = rising();
+    spec.pause_blocks = 1'000'000'001;
+    EXPECT_EQ(try_post(spec), CallStatus::duration_out_of_range);
+    spec.pause_blocks = 100;
+    const U256 before = balance("requester");
+    ASSERT_EQ(try_post(spec), CallStatus::ok);
+    const std::uint64_t first_end = task().reveal_end;
+    EXPECT_EQ(task().bid_end, height + params.bid_blocks) << "the first one begins at once";
+    end_auction();
+    EXPECT_EQ(task().bid_end, first_end + 100 + params.bid_blocks);
+    EXPECT_EQ(views::bids_begin(params, task()), first_end + 100);
+    EXPECT_EQ(ceiling(), kFirst + kFirst / U256(2)) << "that of the next one is known";
+    while (height < first_end + 99) {
+        ASSERT_EQ(commit_bid("alice", 5), CallStatus::too_early) << height;
+        next_block();
+    }
+    next_block();
+    EXPECT_EQ(views::stake(state, party("alice")).locked, U256()) << "no stake is locked in a pause";
+    auction({{"alice", 5}, {"bob", 7}});
+    ASSERT_EQ(run().price, 7);
+    ASSERT_EQ(send("alice", DeclineTask{1}), CallStatus::ok);
+    EXPECT_EQ(task().bid_end, height + params.bid_blocks) << "a successor is looked for at once";
+    end_auction();
+    EXPECT_EQ(ceiling(), kLast);
+    ASSERT_LT(height, views::bids_begin(params, task()));
+    ASSERT_EQ(send("requester", CancelTask{1}), CallStatus::ok) << "in the pause";
+    EXPECT_EQ(balance("requester"), before);
+}
+
+TEST_F(AuctionsOfATask, WithAPauseTheLastAuctionEndsAtTheDeadlineOfTheTerms) {
+    TaskSpec spec = rising(4);
+    spec.pause_blocks = 50;
+    ASSERT_EQ(try_post(spec), CallStatus::ok);
+    const std::uint64_t posted = height, each = params.bid_blocks + params.reveal_blocks;
+    ASSERT_TRUE(advance_until([&] { return market::is_final(task().state); }));
+    EXPECT_EQ(height, posted + 4 * each + 3 * 50);
+}
+
 /// A sequence that begins low and ends high must leave each auction's terms alone while bids are sealed.
 TEST_F(AuctionsOfATask, ABidIsHeldToTheCeilingOfItsAuction) {
     add_solver("alice");

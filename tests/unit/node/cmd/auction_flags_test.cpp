@@ -28,12 +28,15 @@ TEST(AuctionFlags, AsManyAuctionsAreHeldAsAreOverInTime) {
     market::Params params;
     params.bid_blocks = 20;
     params.reveal_blocks = 10;
-    EXPECT_EQ(auctions_by(params, 100, 131), 0u) << "the posting takes two blocks";
-    EXPECT_EQ(auctions_by(params, 100, 132), 1u);
-    EXPECT_EQ(auctions_by(params, 100, 191), 2u);
-    EXPECT_EQ(auctions_by(params, 100, 192), 3u);
-    EXPECT_EQ(auctions_by(params, 100, 50), 0u);
-    EXPECT_EQ(auctions_by(params, 0, UINT64_MAX), (UINT64_MAX - 2) / 30);
+    params.rounds = 5;
+    EXPECT_EQ(auctions_by(params, 100, 131), (AuctionTimes{0, 0})) << "the posting takes two blocks";
+    EXPECT_EQ(auctions_by(params, 100, 132), (AuctionTimes{1, 0}));
+    EXPECT_EQ(auctions_by(params, 100, 191), (AuctionTimes{2, 29}));
+    EXPECT_EQ(auctions_by(params, 100, 192), (AuctionTimes{3, 0}));
+    EXPECT_EQ(auctions_by(params, 100, 50), (AuctionTimes{0, 0}));
+    EXPECT_EQ(auctions_by(params, 100, 21'702), (AuctionTimes{5, 5'362}))
+        << "six hours are filled, 102 + 5 * 30 + 4 * 5362 = 21700";
+    EXPECT_EQ(auctions_by(params, 0, UINT64_MAX), (AuctionTimes{5, 1'000'000'000}));
 }
 
 TEST(AuctionFlags, SetTheTermsOrSayWhatIsWrong) {

@@ -59,12 +59,12 @@ function BidTable({ id }: { id: string }) {
     return (
         <>
             <p class="caption">
-                Round {data.round}, {data.closed ? "closed" : "open"}: sealed bids up to block <BlockLink of={data.bidEnd} />, revealed up to{" "}
+                Round {data.round}, {data.closed ? "closed" : "open"}: sealed bids from block <BlockLink of={data.bidBegin} /> up to <BlockLink of={data.bidEnd} />, revealed up to{" "}
                 <BlockLink of={data.revealEnd} />. A bid is at most <Coins of={data.priceCeiling} /> a segment
                 {data.stakeFloor ? <> and locks <Coins of={data.stakeFloor} /> of stake</> : null}.
                 {data.nextCeiling !== null && (
                     <>
-                        {" "}Without winners another auction begins at block <BlockLink of={data.revealEnd} />, in which a segment costs at most{" "}
+                        {" "}Without winners another auction begins at block <BlockLink of={data.nextBegin ?? data.revealEnd} />, in which a segment costs at most{" "}
                         <Coins of={data.nextCeiling} />; {many(data.auctionsLeft, "auction")} may follow this one so.
                     </>
                 )}
