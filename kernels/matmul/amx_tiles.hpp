@@ -117,13 +117,7 @@ const MatmulKernel* amx_kernel(Precision precision) {
     static constexpr MatmulKernel i8x1 = AmxKernel<Tiles, 1>::kernel();
     static constexpr MatmulKernel i8x2 = AmxKernel<Tiles, 2>::kernel();
     static constexpr MatmulKernel i8x3 = AmxKernel<Tiles, 3>::kernel();
-    switch (precision) {
-        case Precision::f32: return nullptr;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
-    }
-    return nullptr;
+    return kernel_of(precision, nullptr, &i8x1, &i8x2, &i8x3);
 }
 
 }  // namespace

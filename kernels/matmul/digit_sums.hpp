@@ -81,21 +81,6 @@ struct DigitSums {
         return L::zero_words();
     }
 
-    template <int R, int P>
-    static void multiply_rows(const Tile& t) {
-        if constexpr (R > 1) {
-            if (t.rows != R) return multiply_rows<R - 1, P>(t);
-        }
-        tile<R, P>(t);
-    }
-
-    static void multiply(const Tile& t) {
-        if (t.narrow)
-            multiply_rows<Unit::kRows, Unit::kColumns / 2>(t);
-        else
-            multiply_rows<Unit::kRows, Unit::kColumns>(t);
-    }
-
     static constexpr MatmulKernel kernel() {
         MatmulKernel k;
         k.rows = Unit::kRows;
@@ -105,7 +90,7 @@ struct DigitSums {
         k.a_words = k.b_words = S;
         k.pack_a = Packing::pack_a;
         k.pack_b = Packing::pack_b;
-        k.multiply = multiply;
+        k.multiply = multiply_panel<DigitSums, Unit::kRows, Unit::kColumns>;
         return k;
     }
 };
@@ -116,13 +101,7 @@ const MatmulKernel* kernel_of_digit_sums(Precision precision) {
     static constexpr MatmulKernel i8x1 = DigitSums<Unit, 1>::kernel();
     static constexpr MatmulKernel i8x2 = DigitSums<Unit, 2>::kernel();
     static constexpr MatmulKernel i8x3 = DigitSums<Unit, 3>::kernel();
-    switch (precision) {
-        case Precision::f32: return nullptr;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
-    }
-    return nullptr;
+    return kernel_of(precision, nullptr, &i8x1, &i8x2, &i8x3);
 }
 
 }  // namespace

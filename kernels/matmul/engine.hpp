@@ -65,6 +65,13 @@ struct MatmulKernel {
     std::uint32_t panel_words() const { return b_words * kBlockK / group * cols; }
 };
 
+/// The kernel of a precision among those of one instruction set.
+RETRACE_FN const MatmulKernel* kernel_of(Precision precision, const MatmulKernel* f32, const MatmulKernel* i8x1,
+                                         const MatmulKernel* i8x2, const MatmulKernel* i8x3) {
+    const MatmulKernel* const by_slices[] = {f32, i8x1, i8x2, i8x3};
+    return by_slices[slices_of(precision)];
+}
+
 /// The kernels of one instruction set; null on machines of another architecture.
 const MatmulKernel* matmul_kernel_avx2(Precision precision);
 const MatmulKernel* matmul_kernel_avxvnni(Precision precision);

@@ -15,13 +15,7 @@ const MatmulKernel* matmul_kernel_avx2(Precision precision) {
     static constexpr MatmulKernel i8x1 = Words<LanesAvx2, 1>::kernel<6, 2>();
     static constexpr MatmulKernel i8x2 = Words<LanesAvx2, 2>::kernel<6, 2>();
     static constexpr MatmulKernel i8x3 = Words<LanesAvx2, 3>::kernel<6, 1>();
-    switch (precision) {
-        case Precision::f32: return &f32;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
-    }
-    return nullptr;
+    return kernel_of(precision, &f32, &i8x1, &i8x2, &i8x3);
 }
 
 }  // namespace retrace::kernels

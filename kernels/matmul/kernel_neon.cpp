@@ -18,7 +18,7 @@ struct NeonChains {
 
     /// Computes R rows and P registers of columns.
     template <int R, int P>
-    static void chains(const Tile& t) {
+    static void tile(const Tile& t) {
         L::F sum[R][P];
         const float* a[R];
 #pragma GCC unroll 16
@@ -59,26 +59,10 @@ struct NeonChains {
         }
     }
 
-    template <int R, int P>
-    static void multiply_rows(const Tile& t) {
-        if constexpr (R > 1) {
-            if (t.rows != R) return multiply_rows<R - 1, P>(t);
-        }
-        chains<R, P>(t);
-    }
-
-    template <int R>
-    static void multiply(const Tile& t) {
-        if (t.narrow)
-            multiply_rows<R, 1>(t);
-        else
-            multiply_rows<R, 2>(t);
-    }
-
     template <int R>
     static constexpr MatmulKernel kernel() {
         MatmulKernel k = Packing::kernel<R, 2>();
-        k.multiply = multiply<R>;
+        k.multiply = multiply_panel<NeonChains, R, 2>;
         return k;
     }
 };
@@ -91,13 +75,7 @@ const MatmulKernel* matmul_kernel_neon(Precision precision) {
     static constexpr MatmulKernel i8x1 = Words<LanesNeon, 1>::kernel<8, 2>();
     static constexpr MatmulKernel i8x2 = Words<LanesNeon, 2>::kernel<8, 2>();
     static constexpr MatmulKernel i8x3 = Words<LanesNeon, 3>::kernel<8, 1>();
-    switch (precision) {
-        case Precision::f32: return &f32;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
-    }
-    return nullptr;
+    return kernel_of(precision, &f32, &i8x1, &i8x2, &i8x3);
 }
 
 }  // namespace retrace::kernels

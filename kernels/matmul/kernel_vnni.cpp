@@ -18,7 +18,7 @@ struct Vnni {
 
     /// Computes R rows and P registers of columns; sum[r][p][g] is S_g of contract-v1 4.3.
     template <int R, int P>
-    static void sums(const Tile& t) {
+    static void tile(const Tile& t) {
         L::I sum[R][P][S];
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
@@ -68,22 +68,6 @@ struct Vnni {
         return S == 2 ? L::to_float(upper) : L::wide_to_float(upper, sum[S - 1]);
     }
 
-    template <int R, int P>
-    static void multiply_rows(const Tile& t) {
-        if constexpr (R > 1) {
-            if (t.rows != R) return multiply_rows<R - 1, P>(t);
-        }
-        sums<R, P>(t);
-    }
-
-    template <int R>
-    static void multiply(const Tile& t) {
-        if (t.narrow)
-            multiply_rows<R, 1>(t);
-        else
-            multiply_rows<R, 2>(t);
-    }
-
     template <int R>
     static constexpr MatmulKernel kernel() {
         MatmulKernel k;
@@ -94,7 +78,7 @@ struct Vnni {
         k.a_words = k.b_words = S;
         k.pack_a = Packing::pack_a;
         k.pack_b = Packing::pack_b;
-        k.multiply = multiply<R>;
+        k.multiply = multiply_panel<Vnni, R, 2>;
         return k;
     }
 };
@@ -106,13 +90,7 @@ const MatmulKernel* matmul_kernel_vnni(Precision precision) {
     static constexpr MatmulKernel i8x1 = Vnni<1>::kernel<12>();
     static constexpr MatmulKernel i8x2 = Vnni<2>::kernel<6>();
     static constexpr MatmulKernel i8x3 = Vnni<3>::kernel<4>();
-    switch (precision) {
-        case Precision::f32: return nullptr;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
-    }
-    return nullptr;
+    return kernel_of(precision, nullptr, &i8x1, &i8x2, &i8x3);
 }
 
 }  // namespace retrace::kernels

@@ -199,6 +199,24 @@ template <class L, int S, int R, int P>
     }
 }
 
+/// Computes a tile by Unit::tile<rows, registers of columns>, which has at most R rows.
+template <class Unit, int R, int P>
+void multiply_rows(const Tile& t) {
+    if constexpr (R > 1) {
+        if (t.rows != R) return multiply_rows<Unit, R - 1, P>(t);
+    }
+    Unit::template tile<R, P>(t);
+}
+
+/// The same for a panel of P registers of columns, of which a narrow tile has the first half.
+template <class Unit, int R, int P>
+void multiply_panel(const Tile& t) {
+    if (t.narrow)
+        multiply_rows<Unit, R, P / 2>(t);
+    else
+        multiply_rows<Unit, R, P>(t);
+}
+
 /// Carries a tile's values into C.
 template <class L, int S, int R, int P>
 [[gnu::always_inline]] inline void carry_tile(const Tile& t, typename L::F (&value)[R][P]) {

@@ -223,10 +223,7 @@ struct Words {
     }
 
     template <int R, int P>
-    static void multiply_rows(const Tile& t) {
-        if constexpr (R > 1) {
-            if (t.rows != R) return multiply_rows<R - 1, P>(t);
-        }
+    static void tile(const Tile& t) {
         if constexpr (S == 0)
             chains<R, P>(t);
         else
@@ -236,15 +233,15 @@ struct Words {
     /// Multiplies a tile of at most R rows, P registers of columns at a time.
     template <int R, int P>
     static void multiply(const Tile& t) {
-        if (P == 2 && !t.narrow) return multiply_rows<R, P>(t);
-        multiply_rows<R, 1>(t);
+        if (P == 2 && !t.narrow) return multiply_rows<Words, R, P>(t);
+        multiply_rows<Words, R, 1>(t);
         if (t.narrow) return;
         Tile right = t;
         right.b += L::width;
         right.c += L::width;
         right.columns -= L::width;
         if (S != 0) right.scale_b += L::width;
-        multiply_rows<R, 1>(right);
+        multiply_rows<Words, R, 1>(right);
     }
 
     template <int R, int P>
