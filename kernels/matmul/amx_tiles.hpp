@@ -103,6 +103,7 @@ struct AmxKernel {
         k.lanes = L::width;
         k.group = Packing::kGroup;
         k.a_words = k.b_words = S;
+        k.groups_together = kRows;
         k.pack_a = Packing::pack_a;
         k.pack_b = Packing::pack_b;
         k.multiply = multiply;

@@ -4,7 +4,7 @@
 // 8 between them: T = 256·S_0 + S_1 fits 32 bits. S_2 is summed after T was put aside.
 //
 // Unit has lanes L, Packing<S> (bytes.hpp), kUnsignedB, kRows and kColumns (of the largest tile; columns in registers),
-// kRowsTogether (rows whose sums lie in the same registers), add<S, t, u>(tile, sum), which adds the products of digit t
+// kRowsTogether (rows whose sums lie in the same registers), kGroupsTogether (groups that add reads at once), add<S, t, u>(tile, sum), which adds the products of digit t
 // of A and digit u of B, and in_rows(sum), which puts the sums of each row into registers of its own. Included only by
 // files compiled for one instruction set.
 #pragma once
@@ -88,6 +88,7 @@ struct DigitSums {
         k.lanes = Packing::kCols / 2;
         k.group = Packing::kGroup;
         k.a_words = k.b_words = S;
+        k.groups_together = Unit::kGroupsTogether;
         k.pack_a = Packing::pack_a;
         k.pack_b = Packing::pack_b;
         k.multiply = multiply_panel<DigitSums, Unit::kRows, Unit::kColumns>;

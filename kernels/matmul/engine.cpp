@@ -2,6 +2,8 @@
 #include "kernels/matmul/engine.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -227,6 +229,40 @@ private:
         }
     }
 
+    std::uint32_t groups(std::uint64_t block) const { return (terms(block) + kernel_.group - 1) / kernel_.group; }
+
+    /// Leaves out the groups at both ends in which all of the tile's digits of A are zero, since their products are zero
+    /// and sums of integers are exact: causal attention's weights are zero on one side of the diagonal. Returns the
+    /// first group that is left. Goes by units of eight groups, so that most tiles take two looks.
+    std::uint32_t skip_unused(Tile& t) const {
+        constexpr std::uint32_t kUnit = 8;
+        const std::uint32_t plane = kBlockK / kernel_.group;  // words of one kind
+        const auto is_used = [&](std::uint32_t row, std::uint32_t unit) {
+            const std::uint32_t* at = t.a + row * t.a_stride + unit * kUnit;
+            std::uint64_t any = 0;
+            for (std::uint32_t word = 0; word < kernel_.a_words; ++word, at += plane) {
+                std::array<std::uint64_t, kUnit / 2> part;
+                std::memcpy(part.data(), at, sizeof part);
+                any |= part[0] | part[1] | part[2] | part[3];
+            }
+            return any != 0;
+        };
+        const std::uint32_t units = t.groups / kUnit;
+        std::uint32_t begin = 0, end = units;
+        const auto none_uses = [&](std::uint32_t unit, bool last_first) {
+            for (std::uint32_t i = 0; i < t.rows; ++i)
+                if (is_used(last_first ? t.rows - 1 - i : i, unit)) return false;
+            return true;
+        };
+        if (t.groups % kUnit == 0)  // Groups that fill no unit count as used.
+            while (end > 0 && none_uses(end - 1, true)) --end;
+        while (begin < end && none_uses(begin, false)) ++begin;
+        begin = begin * kUnit / kernel_.groups_together * kernel_.groups_together;
+        t.a += begin;
+        t.groups = (end == units ? t.groups : end * kUnit) - begin;
+        return begin;
+    }
+
     /// Multiplies tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels
     /// stream from the second-level cache, and C is traversed along its rows.
     void tiles(std::uint64_t block, Rows& a, Range rows, Range panels) const {
@@ -236,12 +272,13 @@ private:
         const float* const data = a.data + (begin_ + block) * kBlockK * a_.col_stride;
         Tile t;
         t.c_stride = c_stride_;
-        t.groups = (terms(block) + kernel_.group - 1) / kernel_.group;
         t.first = begin_ + block == 0;
         t.last = begin_ + block + 1 == blocks_;
         for (std::uint64_t i = 0; i < count; ++i) {
             const std::uint64_t row = edge(i), end = edge(i + 1);
             t.rows = static_cast<std::uint32_t>(end - row);
+            t.groups = groups(block);
+            std::uint32_t first = 0;
             t.a = reinterpret_cast<const std::uint32_t*>(data + row * a.stride);
             t.a_stride = a.stride;
             Ahead ahead;
@@ -257,14 +294,18 @@ private:
                 t.a_stride = kernel_.row_words();
                 t.scale_a = a.scale + row;
                 t.start = a.start + row * kSlicesMax;
+                if (kernel_.groups_together != 0) first = skip_unused(t);
             }
-            row_of_tiles(block, t, c_ + (rows.first + row) * c_stride_, panels, ahead);
+            t.c = c_ + (rows.first + row) * c_stride_;
+            row_of_tiles(block, t, first, panels, ahead);
         }
     }
 
-    void row_of_tiles(std::uint64_t block, Tile& t, float* c, Range panels, Ahead& ahead) const {
+    /// `t.c` is the beginning of the rows, `first` the first group of the block that the tile reads.
+    void row_of_tiles(std::uint64_t block, Tile& t, std::uint32_t first, Range panels, Ahead& ahead) const {
         const std::uint64_t share = (ahead.left() + panels.count - 1) / panels.count;
-        t.b = panel_of(block, panels.first);
+        float* const c = t.c;
+        t.b = panel_of(block, panels.first) + first * kernel_.b_words * kernel_.cols;
         t.scale_b = scale_b_of(block, panels.first);
         for (std::uint64_t panel = panels.first; panel < panels.first + panels.count; ++panel) {
             const std::uint64_t column = panel * kernel_.cols;

@@ -30,7 +30,8 @@ struct PackSource {
     std::uint32_t vectors = 0, n = 0;  ///< Number of vectors, and of values of each (n <= 256).
 };
 
-/// One tile of C (at most MatmulKernel::rows × cols) and one block of K.
+/// One tile of C (at most MatmulKernel::rows × cols) and one block of K, but for the groups at its ends in which all digits
+/// of A are zero: perhaps there are none left.
 struct Tile {
     const std::uint32_t* a = nullptr;     ///< First row.
     std::uint64_t a_stride = 0;           ///< Words from row to row; used only by kernels with plain rows.
@@ -50,6 +51,9 @@ struct MatmulKernel {
     std::uint32_t rows = 0, cols = 0;  ///< Largest tile; cols = 2 · lanes.
     std::uint32_t lanes = 0;
     std::uint32_t group = 0, a_words = 0, b_words = 0;
+    /// A tile may begin at a multiple of these groups, and reads them together. 0: the sums are not exact, so that no group
+    /// is left out.
+    std::uint32_t groups_together = 0;
     bool plain_rows = false;  ///< A's packed words are its values, so rows that are dense along K need no packing.
     /// `out` is the first vector's row. `scale` and `start` (kSlicesMax per row) are not used for f32.
     void (*pack_a)(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t* start) = nullptr;

@@ -26,7 +26,7 @@ struct AvxVnni {
     using Packing = Bytes<L, S, true>;
     static constexpr bool kUnsignedB = true;
     // Twelve sums, two registers of B and a broadcast fill 15 of 16 registers.
-    static constexpr int kRows = 6, kColumns = 2, kRowsTogether = 1;
+    static constexpr int kRows = 6, kColumns = 2, kRowsTogether = 1, kGroupsTogether = 1;
 
     template <int R, int P, int S, int t, int u>
     static void add(const Tile& tile, L::I (&sum)[R][P]) {

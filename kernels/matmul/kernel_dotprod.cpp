@@ -17,7 +17,7 @@ struct DotProducts {
     template <int S>
     using Packing = Bytes<L, S, false>;
     static constexpr bool kUnsignedB = false;
-    static constexpr int kRows = 8, kColumns = 2, kRowsTogether = 1;
+    static constexpr int kRows = 8, kColumns = 2, kRowsTogether = 1, kGroupsTogether = 4;
 
     template <int R, int P, int S, int t, int u>
     static void add(const Tile& tile, L::I (&sum)[R][P]) {

@@ -14,7 +14,7 @@ namespace {
 struct MatrixProducts {
     using L = LanesNeon;
     static constexpr bool kUnsignedB = false;
-    static constexpr int kRows = 4, kColumns = 4, kRowsTogether = 2;
+    static constexpr int kRows = 4, kColumns = 4, kRowsTogether = 2, kGroupsTogether = 4;
 
     /// The packing of bytes.hpp, except that B's words of two groups of four k alternate: two columns of eight k fill a
     /// register.

@@ -76,6 +76,7 @@ struct Vnni {
         k.lanes = L::width;
         k.group = Packing::kGroup;
         k.a_words = k.b_words = S;
+        k.groups_together = 1;
         k.pack_a = Packing::pack_a;
         k.pack_b = Packing::pack_b;
         k.multiply = multiply_panel<Vnni, R, 2>;

@@ -252,6 +252,7 @@ struct Words {
         k.lanes = L::width;
         k.group = 1;
         k.a_words = k.b_words = kWords;
+        k.groups_together = S == 0 ? 0 : 1;
         k.plain_rows = S == 0;
         k.pack_a = pack_a;
         k.pack_b = pack_b;

@@ -2,6 +2,7 @@
 // Compares every back end of this machine with the reference bit by bit: shapes, strides, kinds of data, thread counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -163,6 +164,38 @@ TEST(NumericsMatmul, ManyTilesInManyThreads) {
     compare({70, 200, 300}, 1, 0, ValueKind::normal, 6);
 }
 
+/// Sets the values of each row of A outside [begin, end) to zero. The ranges are those of weights of causal attention,
+/// of these transposed, of rows without a value, and chance; those of other patterns are all of a row.
+void clear_ends(Operand& a, unsigned pattern, MatmulValues& random) {
+    const std::uint64_t k = a.view.cols;
+    for (std::uint64_t row = 0; row < a.view.rows; ++row) {
+        std::uint64_t begin = 0, end = k;
+        if (pattern == 0) end = std::min(k, row + 1);
+        if (pattern == 1) begin = std::min(k, row);
+        if (pattern == 2 && row % 3 != 0) end = 0;
+        if (pattern == 3) begin = random.below(k + 1), end = begin + random.below(k + 1 - begin);
+        for (std::uint64_t i = 0; i < k; ++i) {
+            float& value = a.memory[row * a.view.row_stride + i * a.view.col_stride];
+            if (i < begin || i >= end) value = random.below(2) == 0 ? 0.0f : -0.0f;
+        }
+    }
+}
+
+TEST(NumericsMatmul, RowsThatBeginAndEndWithZeros) {
+    MatmulValues random(21);
+    for (const MatmulShape& shape : {MatmulShape{26, 35, 256}, {20, 33, 300}, {33, 17, 64}}) {
+        for (const ValueKind data : {ValueKind::normal, ValueKind::special}) {
+            for (unsigned pattern = 0; pattern < 4; ++pattern) {
+                Operand a = operand(shape.m, shape.k, pattern % 3, data, random);
+                const Operand b = operand(shape.k, shape.n, 1 - pattern % 2, data, random);
+                clear_ends(a, pattern, random);
+                for (const Precision precision : kPrecisions)
+                    compare_levels(precision, a.view, b.view, "zeros " + std::to_string(pattern));
+            }
+        }
+    }
+}
+
 TEST(NumericsMatmul, MoreColumnsThanArePackedAtOnce) {
     compare({3, 70'000, 5}, 0, 0, ValueKind::normal, 7);
     compare({2, 45'000, 260}, 1, 1, ValueKind::heavy, 8);
@@ -176,8 +209,9 @@ TEST(NumericsMatmul, AmxKernelWithEmulatedTiles) {
     for (int i = 0; i < 12; ++i) {
         const MatmulShape shape{1 + random.below(70), 1 + random.below(70), 1 + random.below(400)};
         const ValueKind data = kData[i % std::size(kData)];
-        const Operand a = operand(shape.m, shape.k, static_cast<unsigned>(i % 2), data, random);
+        Operand a = operand(shape.m, shape.k, static_cast<unsigned>(i % 2), data, random);
         const Operand b = operand(shape.k, shape.n, static_cast<unsigned>(i / 2 % 2), data, random);
+        clear_ends(a, static_cast<unsigned>(i % 5), random);
         for (const Precision precision : {Precision::i8x1, Precision::i8x2, Precision::i8x3}) {
             std::vector<float> want(shape.m * shape.n), got(shape.m * shape.n);
             matmul_reference(precision, a.view, b.view, want.data(), shape.n);
