@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Events of the market as sentences.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { count, many, num, tame, words } from "./format";
 import { Address, Coins, TaskLink } from "./parts";
 import type { Json, TaskEvent } from "./rpc";
@@ -78,11 +79,14 @@ export function Sentence({ of, task }: { of: TaskEvent; task?: boolean }) {
     );
 }
 
+const kShown = 500;
+
 export function EventList({ events, task, label }: { events: TaskEvent[]; task?: boolean; label: string }) {
+    const [shown, setShown] = useState(kShown);
     return (
         <div class="scroll log" tabIndex={0} role="group" aria-label={label}>
             <ol>
-                {events.map((event) => (
+                {events.slice(0, shown).map((event) => (
                     <li key={`${event.blockHash}${event.logIndex}`}>
                         <a class="num" href={`#/block/${num(event.height)}`}>
                             {count(event.height)}
@@ -93,6 +97,11 @@ export function EventList({ events, task, label }: { events: TaskEvent[]; task?:
                     </li>
                 ))}
             </ol>
+            {events.length > shown && (
+                <button type="button" onClick={() => setShown(shown + kShown)}>
+                    Show {many(Math.min(kShown, events.length - shown), "more event")}
+                </button>
+            )}
         </div>
     );
 }

@@ -3,12 +3,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count } from "./format";
-import { type Columns, HeadCells } from "./parts";
+import { type Columns, HeadCells, Table } from "./parts";
 
 const kRowPixels = 28; // .windowed td in style.css
 const kBeyond = 12; // rows above and below what can be seen
 const kStep = 6; // rows by which the window moves at once
 const kRowsMax = 1_000_000; // browsers limit the height of an element
+const kPlainMax = 100; // rows of a table that are all elements of the page
+const kNothing = () => undefined;
 
 /** `cells` of a row, undefined while it is not known; `look` is told which rows are wanted. */
 export function WindowedTable({ label, head, total, cells, look, empty }: {
@@ -64,5 +66,23 @@ export function WindowedTable({ label, head, total, cells, look, empty }: {
             </div>
             {total > rows && <p class="caption">and {count(total - rows)} older ones, which search finds</p>}
         </>
+    );
+}
+
+/** A list that may have any number of rows: a short one as a plain table, a long one windowed. `cells` are those of a row. */
+export function LongTable<T>({ label, head, rows, cells, keyOf, empty = "" }: {
+    label: string;
+    head: Columns;
+    rows: T[];
+    cells: (row: T) => ComponentChildren;
+    keyOf: (row: T, index: number) => string | number;
+    empty?: string;
+}) {
+    if (rows.length > kPlainMax)
+        return <WindowedTable label={label} head={head} total={rows.length} cells={(at) => cells(rows[at] as T)} look={kNothing} empty={empty} />;
+    return (
+        <Table label={label} head={head} empty={rows.length === 0 && empty}>
+            {rows.map((row, i) => <tr key={keyOf(row, i)}>{cells(row)}</tr>)}
+        </Table>
     );
 }

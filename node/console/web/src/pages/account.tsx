@@ -5,16 +5,16 @@ import { contractAt, eventOf } from "../abi";
 import { coins, count, hex, num, parseCoins, tame, words } from "../format";
 import { useContracts, useHead, useQuery, useTitle } from "../hooks";
 import { usePagedLogs } from "../paged_logs";
-import { BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, Table, Tiles, TxLink } from "../parts";
+import { BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, Tiles, TxLink } from "../parts";
 import { proveAccount } from "../proof";
 import type { Page, Party, TaskSummary } from "../records";
 import { Send, useAccount } from "../actions";
+import { LongTable } from "../windowed";
 import { Duties, Income } from "./income";
 import { Reservations } from "./reservations";
 import { TaskTable } from "./tasks";
 
 const kBlocks = 50_000;
-const kShown = 100;
 
 /** The logs that name the address as one of their first two indexed arguments. */
 function topicsOf(address: string) {
@@ -77,7 +77,6 @@ export function AccountPage({ address }: { address: string }) {
     const party = useQuery<Party>(known ? "retrace_party" : null, [address], "blocks");
     const tasks = useQuery<Page<TaskSummary>>(known ? "retrace_tasks" : null, [{ party: address, limit: 20 }], { task: 0 });
     const height = num(head?.number ?? tip.data);
-    const [shown, setShown] = useState(kShown);
     const { logs, error, readOlder, reading } = usePagedLogs(known ? address.toLowerCase() : "", topicsOf(address), height, kBlocks);
     if (!known) return <p class="error">An address has 40 hex digits.</p>;
     const contract = contractAt(contracts, address);
@@ -135,25 +134,25 @@ export function AccountPage({ address }: { address: string }) {
             <Reservations party={address} />
             <Panel title="Newest events" aside={logs && (logs.whole ? `from block ${count(logs.from)} on` : `from block ${count(logs.from)} on: this node keeps no older ones`)}>
                 {error && <Pending error={error} data={undefined} what="events" />}
-                <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.items.length === 0 && "None."}>
-                    {logs?.items.slice(0, shown).map((log) => (
-                        <tr key={`${log.blockNumber} ${log.logIndex}`}>
-                            <td class="num"><BlockLink of={log.blockNumber} /></td>
-                            <td>{tame(eventOf(contracts, log)?.name ?? "unknown")}</td>
-                            <td><TxLink of={log.transactionHash} /></td>
-                        </tr>
-                    ))}
-                </Table>
+                {logs && (
+                    <LongTable
+                        label="Newest events"
+                        head={[["block", "num"], ["event"], ["transaction"]]}
+                        empty="None."
+                        rows={logs.items}
+                        keyOf={(log) => `${log.blockNumber} ${log.logIndex}`}
+                        cells={(log) => (
+                            <>
+                                <td class="num"><BlockLink of={log.blockNumber} /></td>
+                                <td>{tame(eventOf(contracts, log)?.name ?? "unknown")}</td>
+                                <td><TxLink of={log.transactionHash} /></td>
+                            </>
+                        )}
+                    />
+                )}
                 {readOlder && (
                     <p>
-                        <button
-                            type="button"
-                            disabled={reading}
-                            onClick={() => {
-                                setShown(shown + kShown);
-                                readOlder();
-                            }}
-                        >
+                        <button type="button" disabled={reading} onClick={readOlder}>
                             {reading ? "Reading …" : `Read ${count(kBlocks)} older blocks`}
                         </button>
                     </p>

@@ -7,6 +7,7 @@ import { useContracts, useHead, useQuery, useTitle } from "../hooks";
 import { Address, BlockLink, Coins, Facts, Hash, Panel, Pending, Table, TxLink } from "../parts";
 import type { Block, Contract, Tx, TxExplanation, TxReceipt } from "../records";
 import { node } from "../rpc";
+import { LongTable } from "../windowed";
 
 const kBlocks = 20;
 
@@ -75,17 +76,22 @@ function target(contracts: Contract[], to: string | null) {
 function TxTable({ txs }: { txs: Tx[] }) {
     const contracts = useContracts();
     return (
-        <Table label="Transactions" head={[["transaction"], ["from"], ["to"], ["call"], ["value", "num"]]} empty={txs.length === 0 && "The block has no transactions."}>
-            {txs.map((tx) => (
-                <tr key={tx.hash}>
+        <LongTable
+            label="Transactions"
+            head={[["transaction"], ["from"], ["to"], ["call"], ["value", "num"]]}
+            empty="The block has no transactions."
+            rows={txs}
+            keyOf={(tx) => tx.hash}
+            cells={(tx) => (
+                <>
                     <td><TxLink of={tx.hash} /></td>
                     <td><Address of={tx.from} /></td>
                     <td>{target(contracts, tx.to)}</td>
                     <td>{callOf(contracts, tx)?.name ?? (tx.input === "0x" ? "payment" : bytes((tx.input.length - 2) / 2))}</td>
                     <td class="num"><Coins of={tx.value} /></td>
-                </tr>
-            ))}
-        </Table>
+                </>
+            )}
+        />
     );
 }
 

@@ -4,9 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
 import { count, figure, many, num, words } from "../format";
-import { Address, BlockLink, Coins, Panel, State, Table, Tiles } from "../parts";
+import { Address, BlockLink, Coins, Panel, State, Tiles } from "../parts";
 import type { Group, GroupSpec, Spec, Task } from "../records";
 import type { TaskEvent } from "../rpc";
+import { LongTable } from "../windowed";
 import { Bar } from "./tasks";
 
 const closedOf = ({ spec, group }: Group) => (group.phase === "over" ? spec.rounds : Math.max(0, group.round));
@@ -85,9 +86,13 @@ export function GroupPanel({ of: data }: { of: Group | null | undefined }) {
                     and is otherwise unverified.
                 </p>
             ) : null}
-            <Table label="Members" head={[["run", "num"], ["solver"], ["state"], ["base", "num"], ["messages", "num"], ["last round", "num"], ["absent", "num"], ["earned", "num"]]}>
-                {members.map((one) => (
-                    <tr key={one.run}>
+            <LongTable
+                label="Members"
+                head={[["run", "num"], ["solver"], ["state"], ["base", "num"], ["messages", "num"], ["last round", "num"], ["absent", "num"], ["earned", "num"]]}
+                rows={members}
+                keyOf={(one) => one.run}
+                cells={(one) => (
+                    <>
                         <td class="num">{one.run}</td>
                         <td><Address of={one.solver} /></td>
                         <td><State of={one.member.leaving ? "leaving" : one.state} /></td>
@@ -96,9 +101,9 @@ export function GroupPanel({ of: data }: { of: Group | null | undefined }) {
                         <td class="num">{count(one.member.lastRound)}</td>
                         <td class="num">{count(one.member.absent)}</td>
                         <td class="num"><Coins of={one.earned} /></td>
-                    </tr>
-                ))}
-            </Table>
+                    </>
+                )}
+            />
         </Panel>
     );
 }

@@ -9,6 +9,7 @@ import { coins, count, duration, hex, num, save, words } from "../format";
 import { BlockLink, Coins, ErrorLine, Panel, State, Table, TaskLink, Tiles } from "../parts";
 import type { Audit, Contract, DisputeAnswer, Log, Party, Task } from "../records";
 import { node } from "../rpc";
+import { LongTable } from "../windowed";
 
 interface Duty {
     key: string;
@@ -154,16 +155,20 @@ export function Income({ contracts, address, logs, blocks }: { contracts: Contra
                 ]}
             />
             {entries.length > 1 && <Chart label="Income" x={entries.map((one) => one.height)} xName="block" series={[{ name: "coins", values: curve, step: true }]} height={150} />}
-            <Table label="Income" head={[["block", "num"], ["for"], ["task"], ["coins", "num"]]}>
-                {[...entries].reverse().slice(0, 50).map((one, i) => (
-                    <tr key={i}>
+            <LongTable
+                label="Income"
+                head={[["block", "num"], ["for"], ["task"], ["coins", "num"]]}
+                rows={[...entries].reverse()}
+                keyOf={(_, i) => i}
+                cells={(one) => (
+                    <>
                         <td class="num"><BlockLink of={one.height} /></td>
                         <td>{one.what}</td>
                         <td>{one.task ? <TaskLink of={`0x${BigInt(one.task).toString(16)}`} /> : "–"}</td>
                         <td class="num">{one.wei < 0n ? <span title={exact(one.wei)}>{signed(one.wei)}</span> : <Coins of={hex(one.wei)} />}</td>
-                    </tr>
-                ))}
-            </Table>
+                    </>
+                )}
+            />
         </Panel>
     );
 }

@@ -7,16 +7,16 @@ import { EventList } from "../events";
 import { big, coins, count, duration, hex, num } from "../format";
 import { contractList, useEvents, useHead, useQuery, useTitle } from "../hooks";
 import { type Kept, keptLogs, useTaskEvents } from "../kept";
-import { Address, BlockLink, Coins, Panel, Pending, Table, Tiles } from "../parts";
+import { Address, BlockLink, Coins, Panel, Pending, Tiles } from "../parts";
 import type { Page, Solver, Status, TaskSummary, Verifier } from "../records";
 import { node } from "../rpc";
+import { LongTable } from "../windowed";
 import { speed, workOf } from "../work";
 import { Reservations } from "./reservations";
 import { TaskTable } from "./tasks";
 import { Verifiers } from "./verifiers";
 
 const kPricesMax = 60;
-const kSolversMax = 50;
 
 interface Price {
     height: number;
@@ -115,26 +115,24 @@ function Solvers({ height }: { height: number }) {
     if (!data) return <Pending error={error} data={data} what="solvers" />;
     const list = [...data].sort((a, b) => num(b.runs) - num(a.runs) || (big(b.stake.bonded) > big(a.stake.bonded) ? 1 : -1));
     return (
-        <>
-            <Table
-                label="Solvers"
-                head={[["solver"], ["measured speed", "num"], ["staked", "num"], ["locked", "num"], ["settled", "num"], ["faults", "num"], ["runs now", "num"]]}
-                empty={list.length === 0 && "No solver is registered."}
-            >
-                {list.slice(0, kSolversMax).map((one) => (
-                    <tr key={one.solver}>
-                        <td><Address of={one.solver} /></td>
-                        <td class="num">{speed(num(one.info.capability))}</td>
-                        <td class="num"><Coins of={one.stake.bonded} /></td>
-                        <td class="num"><Coins of={one.stake.locked} /></td>
-                        <td class="num">{count(one.info.reputation.settled)}</td>
-                        <td class="num">{count(one.info.reputation.faults + one.info.reputation.silences)}</td>
-                        <td class="num">{count(one.runs)}</td>
-                    </tr>
-                ))}
-            </Table>
-            {list.length > kSolversMax && <p class="caption">and {count(list.length - kSolversMax)} more</p>}
-        </>
+        <LongTable
+            label="Solvers"
+            head={[["solver"], ["measured speed", "num"], ["staked", "num"], ["locked", "num"], ["settled", "num"], ["faults", "num"], ["runs now", "num"]]}
+            empty="No solver is registered."
+            rows={list}
+            keyOf={(one) => one.solver}
+            cells={(one) => (
+                <>
+                    <td><Address of={one.solver} /></td>
+                    <td class="num">{speed(num(one.info.capability))}</td>
+                    <td class="num"><Coins of={one.stake.bonded} /></td>
+                    <td class="num"><Coins of={one.stake.locked} /></td>
+                    <td class="num">{count(one.info.reputation.settled)}</td>
+                    <td class="num">{count(one.info.reputation.faults + one.info.reputation.silences)}</td>
+                    <td class="num">{count(one.runs)}</td>
+                </>
+            )}
+        />
     );
 }
 

@@ -4,15 +4,15 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { count, figure, num, save } from "../format";
 import { csvOf, forgetFailures, type Slot, slotsOf } from "../numbers";
-import { Address, ErrorLine, State, Table } from "../parts";
+import { Address, ErrorLine, State } from "../parts";
 import type { StateTensor } from "../program";
 import type { Dispute, Group, Task } from "../records";
 import { fetchMembers, type MemberPoint, memberStates, type Standing, standings } from "../round_numbers";
 import type { TaskEvent } from "../rpc";
+import { LongTable } from "../windowed";
 import { kNoLoss, SlotChoice } from "./kept_numbers";
 import { Bar } from "./tasks";
 
-const kRows = 100;
 const kPauseMs = 3000; // between two looks for newer states
 
 interface Known extends MemberPoint {
@@ -77,17 +77,21 @@ function Curves({ points, slots, task }: { points: Known[]; slots: Slot[]; task:
 
 function Points({ points, slots }: { points: Known[]; slots: Slot[] }) {
     return (
-        <Table label="Metrics of members" head={[["round", "num"], ["member"], ["steps", "num"], ...slots.map(({ label }) => [label, "num"] as [string, "num"]), ["state"]]}>
-            {[...points].reverse().slice(0, kRows).map((one) => (
-                <tr key={`${one.run} ${one.segment}`}>
+        <LongTable
+            label="Metrics of members"
+            head={[["round", "num"], ["member"], ["steps", "num"], ...slots.map(({ label }) => [label, "num"] as [string, "num"]), ["state"]]}
+            rows={[...points].reverse()}
+            keyOf={(one) => `${one.run} ${one.segment}`}
+            cells={(one) => (
+                <>
                     <td class="num">{count(one.round)}</td>
                     <td>run {one.run}, <Address of={one.solver} /></td>
                     <td class="num">{count(one.steps)}</td>
                     {slots.map(({ place }) => <td class="num" key={place}>{figure(one.values.get(place) ?? NaN)}</td>)}
                     <td><State of={one.standing === "claimed" ? "not verified" : one.standing} /></td>
-                </tr>
-            ))}
-        </Table>
+                </>
+            )}
+        />
     );
 }
 

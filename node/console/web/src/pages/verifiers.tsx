@@ -3,8 +3,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type AuditorRecords, nothingRead, readAuditorsNow } from "../auditors";
 import { count } from "../format";
-import { Address, BlockLink, Coins, ErrorLine, Table } from "../parts";
+import { Address, BlockLink, Coins, ErrorLine } from "../parts";
 import type { Verifier } from "../records";
+import { LongTable } from "../windowed";
 import { speed } from "../work";
 
 const kBlocks = 5; // between two looks
@@ -38,16 +39,17 @@ export function Verifiers({ list, height }: { list: Verifier[]; height: number }
     const of = (verifier: string) => known?.records.get(verifier.toLowerCase());
     return (
         <>
-            <Table
+            <LongTable
                 label="Verifiers"
                 head={[["verifier"], ["measured speed", "num"], ["staked", "num"], ["weight", "num"], ["audits", "num"], ["missed", "num"], ["verdicts", "num"], ["late", "num"],
                     ["disputes", "num"], ["wrong", "num"]]}
-                empty={list.length === 0 && "No verifier takes part: no segment can be audited."}
-            >
-                {list.map((one) => {
+                empty="No verifier takes part: no segment can be audited."
+                rows={list}
+                keyOf={(one) => one.verifier}
+                cells={(one) => {
                     const record = of(one.verifier);
                     return (
-                        <tr key={one.verifier}>
+                        <>
                             <td><Address of={one.verifier} /></td>
                             <td class="num">{speed(record && record.blocks > 0 ? record.work / record.blocks : 0)}</td>
                             <td class="num"><Coins of={one.stake.bonded} /></td>
@@ -58,10 +60,10 @@ export function Verifiers({ list, height }: { list: Verifier[]; height: number }
                             <td class="num">{known ? count(record?.late ?? 0) : "–"}</td>
                             <td class="num">{known ? count(record?.disputes ?? 0) : "–"}</td>
                             <td class="num">{known ? count(record?.wrong ?? 0) : "–"}</td>
-                        </tr>
+                        </>
                     );
-                })}
-            </Table>
+                }}
+            />
             {known && list.length > 0 && (
                 <p class="caption">
                     Audits are those that were paid, missed are seats and reveals of the beacon, both since it registered. The rest is counted from block{" "}
