@@ -25,6 +25,7 @@ const kCommon: Field[] = [
 const kAuctions: Field[] = [
     { key: "auctions", label: "auctions (1–64)", meaning: "That the task has while too few solvers bid." },
     { key: "pauseBlocks", label: "blocks between two auctions", meaning: "Nobody bids meanwhile, and no stake is locked." },
+    { key: "by", label: "or until", meaning: "A block, or a time such as 90m, 6h or 2d: as many auctions as fit and the chain allows, spread over it. Empty: as above." },
     { key: "lastPrice", label: "in the last auction at most, coins", meaning: "Empty: as in the first. The ceiling rises from one auction to the next, in equal steps; the escrow covers the last." },
 ];
 const kSingle: Field[] = [
@@ -70,6 +71,7 @@ export function valuesOf({ spec, rounds }: Posting): Values {
         price: exactCoins(spec.priceCeiling),
         auctions: String(spec.auctions),
         pauseBlocks: big(spec.pauseBlocks).toString(),
+        by: "",
         lastPrice: big(spec.lastCeiling) > big(spec.priceCeiling) ? exactCoins(spec.lastCeiling) : "",
         audit: String(spec.auditBp / 100),
         auditors: String(spec.auditors),

@@ -4,39 +4,51 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "node/platform/units.hpp"
 
 namespace retrace::node::cli {
 namespace {
 
+namespace json = boost::json;
 using ::testing::HasSubstr;
 
+/// Known answers, which the console's tests compare too.
+json::value deadline_vectors() {
+    std::ifstream file(std::filesystem::path(RETRACE_VECTORS) / "auctions/deadlines.json");
+    return json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+std::uint64_t decimal(const json::value& digits) { return std::stoull(std::string(digits.as_string())); }
+
 TEST(AuctionFlags, ADeadlineIsABlockOrATimeFromNowOn) {
-    EXPECT_EQ(deadline_of("5000", 100, 2), 5000u);
-    EXPECT_EQ(deadline_of("90s", 100, 2), 145u);
-    EXPECT_EQ(deadline_of("90m", 100, 2), 2'800u);
-    EXPECT_EQ(deadline_of("6h", 100, 1), 21'700u);
-    EXPECT_EQ(deadline_of("2d", 0, 0.5), 345'600u);
-    EXPECT_EQ(deadline_of("1s", 7, 3), 7u) << "less than a block";
-    for (const char* wrong :
-         {"", "s", "-5", "5 m", "5x", "5mm", "1.5h", "18446744073709551616", "18446744073709551615d"})
-        EXPECT_FALSE(deadline_of(wrong, 0, 1)) << wrong;
-    EXPECT_FALSE(deadline_of("1s", 0, 0)) << "blocks of no time";
+    const json::value all = deadline_vectors();
+    EXPECT_GT(all.at("deadlines").as_array().size(), 20u);
+    for (const json::value& one : all.at("deadlines").as_array()) {
+        const std::string by(one.at("by").as_string());
+        const auto found = deadline_of(by, decimal(one.at("height")), one.at("block_s").to_number<double>());
+        ASSERT_EQ(found.has_value(), one.at("deadline").is_string()) << by;
+        if (!found) continue;
+        EXPECT_EQ(*found, decimal(one.at("deadline"))) << by;
+    }
 }
 
 TEST(AuctionFlags, AsManyAuctionsAreHeldAsAreOverInTime) {
-    market::Params params;
-    params.bid_blocks = 20;
-    params.reveal_blocks = 10;
-    params.rounds = 5;
-    EXPECT_EQ(auctions_by(params, 100, 131), (AuctionTimes{0, 0})) << "the posting takes two blocks";
-    EXPECT_EQ(auctions_by(params, 100, 132), (AuctionTimes{1, 0}));
-    EXPECT_EQ(auctions_by(params, 100, 191), (AuctionTimes{2, 29}));
-    EXPECT_EQ(auctions_by(params, 100, 192), (AuctionTimes{3, 0}));
-    EXPECT_EQ(auctions_by(params, 100, 50), (AuctionTimes{0, 0}));
-    EXPECT_EQ(auctions_by(params, 100, 21'702), (AuctionTimes{5, 5'362}))
-        << "six hours are filled, 102 + 5 * 30 + 4 * 5362 = 21700";
-    EXPECT_EQ(auctions_by(params, 0, UINT64_MAX), (AuctionTimes{5, 1'000'000'000}));
+    const json::value all = deadline_vectors();
+    EXPECT_GT(all.at("auctions").as_array().size(), 5u);
+    for (const json::value& one : all.at("auctions").as_array()) {
+        market::Params params;
+        params.bid_blocks = decimal(one.at("bid_blocks"));
+        params.reveal_blocks = decimal(one.at("reveal_blocks"));
+        params.rounds = decimal(one.at("rounds"));
+        EXPECT_EQ(auctions_by(params, decimal(one.at("height")), decimal(one.at("deadline"))),
+                  (AuctionTimes{decimal(one.at("auctions")), decimal(one.at("pause"))}))
+            << one.at("deadline");
+    }
 }
 
 TEST(AuctionFlags, SetTheTermsOrSayWhatIsWrong) {

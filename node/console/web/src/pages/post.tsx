@@ -10,6 +10,7 @@ import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
 import type { Group, Page, Task, TaskSummary, Verifier } from "../records";
 import { encodable, fieldsOf, type Posting, postingOf, valuesOf } from "../terms";
 import type { Call } from "../wallet";
+import { useAuctionsBy } from "./auctions_by";
 import { NewTask } from "./compiled";
 import { onFraud } from "./group";
 import { Offer } from "./reservation";
@@ -63,20 +64,24 @@ export function Terms({ of, from, posted, children }: { of: Posting; from: strin
     const [values, setValues] = useState(valuesOf(of));
     const [flags, setFlags] = useState({ allowUnaudited: false, spot: of.spec.spot });
     const { spec, rounds } = of;
+    const deadline = useAuctionsBy(values.by?.trim() ?? "", params.data);
     if (!params.data || places.data === undefined) return <Pending error={params.error || places.error} data={undefined} what="parameters" />;
     const known = params.data;
     const taken = String(places.data);
+    const given = deadline.auctions === undefined ? values : { ...values, auctions: String(deadline.auctions), pauseBlocks: String(deadline.pause) };
     let terms: Posting | undefined;
     let wrong = "";
     try {
-        terms = postingOf(of, values, flags);
+        terms = postingOf(of, given, flags);
+        if (deadline.wrong) throw new Error(deadline.wrong);
         if (BigInt(terms.spec.auctions) > big(known.rounds)) throw new Error(`A task of this chain has at most ${num(known.rounds)} auctions.`);
         if (spec.contractHash !== known.contractHash) throw new Error("The chain follows another kernel contract than the program was compiled for.");
     } catch (error) {
         wrong = (error as Error).message;
     }
     const make = (): Call => {
-        const now = postingOf(of, values, flags);
+        if (deadline.wrong) throw new Error(deadline.wrong);
+        const now = postingOf(of, given, flags);
         const value = escrowOf(now.spec, known) + rentDepositOf(now, taken, known);
         if (!now.rounds) return { contract: "IMarket", method: "postTask", args: [encodable(now.spec)], value };
         return { contract: "IGroups", method: "postGroup", args: [encodable(now.spec), encodable(now.rounds.group)], value };
@@ -92,7 +97,8 @@ export function Terms({ of, from, posted, children }: { of: Posting; from: strin
                         <label>
                             {label}
                             <input
-                                value={values[key]}
+                                value={given[key]}
+                                disabled={(key === "auctions" || key === "pauseBlocks") && deadline.auctions !== undefined}
                                 maxLength={80}
                                 aria-describedby={meaning && `means-${key}`}
                                 onInput={(event) => setValues({ ...values, [key]: event.currentTarget.value })}
