@@ -8,7 +8,7 @@ import { node, type TaskEvent } from "./rpc";
 
 const kLogBlocks = 100_000; // in one answer of the node
 const kEventBlocks = 10_000; // likewise
-const kRangesMax = 100; // of a task's events
+export const kAtOnce = 1_000_000; // blocks of a task's events that are read without being asked for
 const kAttempts = 4;
 const kBlocksAhead = 5;
 const kBetweenMs = 700;
@@ -54,59 +54,88 @@ export async function keptLogs(filter: { address?: string; topics: (string | nul
 /** What was read of a task's events. */
 interface Read {
     events: TaskEvent[];
-    /** First block that was read, if the node no longer keeps the task's first; else 0. */
-    from: number;
+    /** First block that was read; the node no longer keeps the one before if `pruned`. */
+    first: number;
+    pruned: boolean;
     /** Block to go on with. */
     next: number;
 }
 
+const taskEvents = (id: number, first: number, last: number) =>
+    reading(first, (from) => (from > last ? Promise.resolve([]) : node.call<TaskEvent[]>("retrace_taskEvents", [hex(id), hex(from), hex(last)])));
+
 /** Reads a task's events from block `done.next` on to the newest, in ranges; `tell` is called after each. */
 async function readOn(id: number, done: Read, tell: () => boolean): Promise<void> {
     const tip = num(await node.call<string>("eth_blockNumber"));
-    for (let ranges = 0; done.next <= tip; ranges++) {
-        if (ranges === kRangesMax) throw new Error(`events from block ${done.next} on are not read: the task was posted too long ago`);
+    while (done.next <= tip) {
         const last = Math.min(tip, done.next + kEventBlocks - 1);
-        const { items, from, whole } = await reading(done.next, (first) =>
-            first > last ? Promise.resolve([]) : node.call<TaskEvent[]>("retrace_taskEvents", [hex(id), hex(first), hex(last)]),
-        );
-        if (!whole) done.from = from;
+        const { items, from, whole } = await taskEvents(id, done.next, last);
+        if (!whole) {
+            done.first = from;
+            done.pruned = true;
+        }
         done.events = [...done.events, ...items];
         done.next = Math.max(from, last + 1);
         if (!tell()) return;
     }
 }
 
+/** Reads the events of the blocks before `done.first`, down to block `least`, the newest first. */
+async function readBack(id: number, done: Read, least: number, tell: () => boolean): Promise<void> {
+    while (done.first > least && !done.pruned) {
+        const { items, from, whole } = await taskEvents(id, Math.max(least, done.first - kEventBlocks), done.first - 1);
+        done.pruned = !whole;
+        done.first = Math.min(done.first, from);
+        done.events = [...items, ...done.events];
+        if (!tell()) return;
+    }
+}
+
 /** All events of a task that was posted in block `posted`; an Error if the node no longer keeps them all. */
-export async function allTaskEvents(id: number, posted: number): Promise<TaskEvent[]> {
-    const done: Read = { events: [], from: 0, next: posted };
-    await readOn(id, done, () => true);
-    if (done.from > 0) throw new Error(`This node keeps no blocks before ${done.from}, and earlier events of the task are needed: ask a node that keeps all.`);
+export async function allTaskEvents(id: number, posted: number, stop?: AbortSignal): Promise<TaskEvent[]> {
+    const done: Read = { events: [], first: posted, pruned: false, next: posted };
+    await readOn(id, done, () => !stop?.aborted);
+    stop?.throwIfAborted();
+    if (done.pruned) throw new Error(`This node keeps no blocks before ${done.first}, and earlier events of the task are needed: ask a node that keeps all.`);
     return done.events;
 }
 
 export interface TaskEvents {
     events: TaskEvent[] | undefined;
-    /** First block that was read, if the node no longer keeps the task's first; else 0. */
+    /** First block that was read, if earlier events of the task are missing; else 0. */
     from: number;
     error: string;
+    /** Reads the blocks before; none if there is nothing to read, or the node keeps no older ones. */
+    readOlder: (() => void) | undefined;
+    reading: boolean;
 }
 
-/** The events of a task from block `posted` on, NaN as long as that is not known; read on as they happen. */
+const kNothing = { events: undefined, from: 0, pruned: false, error: "" };
+
+/** The events of a task from block `posted` on, NaN as long as that is not known; the newest million blocks, and on as they happen. */
 export function useTaskEvents(id: number, posted: number): TaskEvents {
-    const [answer, setAnswer] = useState<TaskEvents>({ events: undefined, from: 0, error: "" });
+    const [answer, setAnswer] = useState<{ events: TaskEvent[] | undefined; from: number; pruned: boolean; error: string }>(kNothing);
+    const [older, setOlder] = useState(false);
     const read = useRef<Read>();
+    const tellOf = (done: Read) =>
+        setAnswer({ events: done.events, from: done.first > posted || done.pruned ? done.first : 0, pruned: done.pruned, error: "" });
     useEffect(() => {
         read.current = undefined;
-        setAnswer({ events: undefined, from: 0, error: "" });
+        setAnswer(kNothing);
         if (!Number.isFinite(posted)) return undefined;
         let current = true;
         let timer = 0;
         let busy = false;
         let again = false;
-        const go = () => {
-            const done = (read.current ??= { events: [], from: 0, next: posted });
-            return readOn(id, done, () => {
-                if (current) setAnswer({ events: done.events, from: done.from, error: "" });
+        const go = async () => {
+            if (!read.current) {
+                const first = Math.max(posted, num(await node.call<string>("eth_blockNumber")) - kAtOnce + 1);
+                if (!current) return;
+                read.current = { events: [], first, pruned: false, next: first };
+            }
+            const done = read.current;
+            await readOn(id, done, () => {
+                if (current) tellOf(done);
                 return current;
             });
         };
@@ -139,5 +168,17 @@ export function useTaskEvents(id: number, posted: number): TaskEvents {
             for (const end of ends) end();
         };
     }, [id, posted]);
-    return answer;
+    const readOlder = () => {
+        const done = read.current;
+        if (!done || older) return;
+        setOlder(true);
+        readBack(id, done, Math.max(posted, done.first - kAtOnce), () => {
+            if (read.current === done) tellOf(done);
+            return read.current === done;
+        })
+            .catch((error: Error) => read.current === done && setAnswer((old) => ({ ...old, error: error.message })))
+            .finally(() => setOlder(false));
+    };
+    const { events, from, pruned, error } = answer;
+    return { events, from, error, readOlder: from > 0 && !pruned ? readOlder : undefined, reading: older };
 }
