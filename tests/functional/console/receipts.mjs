@@ -19,7 +19,7 @@ export async function checksItsReceipt(page, url, id, own) {
     };
     await check("rounds-own.json", text);
     await panel.getByText("rounds-own.json agrees with the ledger").waitFor({ timeout: 30_000 });
-    await panel.getByText(/agrees: \d+ of the ledger's \d+ roots, by proofs/).waitFor();
+    await panel.getByText(/^Proved by [\d\u202f]+ records in the state of block/).waitFor();
     const said = JSON.parse((await run("receipt", "verify", own, "--node", url, "--json")).out);
     const rows = await Promise.all((await panel.getByRole("group", { name: "Segments of members" }).locator("tbody tr").all()).map((row) => row.locator("td").allTextContents()));
     const wanted = said.members.map((one) => [one.recorded_messages, one.verified_segments, one.not_drawn_segments, one.unaudited_segments,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the ledger says of the model of a training in rounds: on whose messages it rests, and who checked their segments.
-// The same counts as those of `retrace receipt verify` (node/agents/group_receipt.cpp).
-import { hex, num } from "./format";
+// What the state of the ledger says of the model of a training in rounds: on whose messages it rests, and who checked their
+// segments. The same counts as those of `retrace receipt verify` (node/agents/group_receipt.cpp).
+import { runsOf } from "./delivered";
 import { each } from "./parallel";
-import type { Dispute, Group, GroupSpec, Page, Rollback, Round, Run, Segment, Task } from "./records";
-import { node } from "./rpc";
-
-const kSegments = 1000; // in one answer of the node
+import type { ProvenState } from "./proof";
+import {
+    type Attempts, type GroupSpec, keys, kRun, kSegment, readAttempts, readConvictions, readGroup, readMemberSegment, readRollbacks, readRound, readRoundMessage,
+    readSegment, type Rollback, type Run, type Task,
+} from "./slots";
 
 export interface MemberFacts {
     run: Run;
@@ -41,95 +42,84 @@ export interface GroupFacts {
     unanswered: Unanswered[];
 }
 
-export async function segmentsOf(task: Task, run: Run): Promise<Segment[]> {
-    const out: Segment[] = [];
-    const last = Math.min(num(task.segments), num(run.nextState));
-    for (let first = 0; first < last; first += kSegments)
-        out.push(...((await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(first), hex(kSegments)])) ?? []));
+const memberSegment = (state: ProvenState, run: Run, index: number) => state.record(keys.memberSegment(run.task, run.index, index), readMemberSegment);
+
+/** Whether a segment trains on data of the member's own. */
+export async function isPrivate(state: ProvenState, terms: GroupSpec | undefined, run: Run, index: number): Promise<boolean> {
+    if (!terms?.privateSets) return false;
+    return ((await memberSegment(state, run, index))?.steps ?? 0) !== 0;
+}
+
+/** Whether a rollback has undone a segment of this base (market/rollbacks.cpp). */
+function isVoid(noted: Rollback[], { items }: Attempts, segment: number, base: number): boolean {
+    const attempt = items.filter((one) => one.segment <= segment).pop()?.attempt ?? 0;
+    return noted.slice(attempt).some(({ first }) => base > first);
+}
+
+/** What is counted of the final segments of a member. */
+async function countSegments(state: ProvenState, run: Run, terms: GroupSpec, noted: Rollback[]): Promise<MemberFacts> {
+    const out: MemberFacts = { run, recorded: 0, verified: 0, notDrawn: 0, unaudited: 0, consented: 0, unverified: 0 };
+    const attempts = noted.length ? await state.record(keys.attempts(run.task, run.index), readAttempts) : undefined;
+    const start = (await isPrivate(state, terms, run, 0)) ? 1 : 0; // the segment with which the first state is disputed
+    const most = terms.privateSets ? 2 * (terms.rounds + 1) : terms.rounds + 1 + noted.length;
+    const found = await each(Math.min(run.finalised, most), (index) =>
+        Promise.all([state.record(keys.segment(run.task, run.index, index), readSegment), memberSegment(state, run, index)]),
+    );
+    for (const [index, [segment, span]] of found.entries()) {
+        if (span && isVoid(noted, attempts ?? { items: [] }, index, span.base)) continue;
+        const isVerified = segment?.state === kSegment.verified;
+        if (terms.privateSets && span && span.steps !== 0) {
+            out[isVerified ? "consented" : "unverified"]++;
+            continue;
+        }
+        if (isVerified) {
+            out.verified++;
+            continue;
+        }
+        const drawn = !segment || segment.audit !== 0 || segment.state !== kSegment.unaudited;
+        out[drawn ? "unaudited" : "notDrawn"]++;
+        if (drawn || index === start || !span || span.base === terms.rounds) out.missed ??= index;
+    }
     return out;
 }
 
-/** Adds a final segment, if the ledger has it, to what is counted of its member. */
-function countSegment(one: Segment | undefined, index: number, spec: GroupSpec, out: MemberFacts): void {
-    if (one?.undone) return;
-    const isVerified = one?.segment.state === "verified";
-    if (spec.privateSets !== 0 && one?.member && one.member.steps !== 0) {
-        if (isVerified) out.consented++;
-        else out.unverified++;
-        return;
-    }
-    if (isVerified) {
-        out.verified++;
-        return;
-    }
-    const drawn = !one || num(one.segment.audit) !== 0 || one.segment.state !== "unaudited";
-    if (drawn) out.unaudited++;
-    else out.notDrawn++;
-    const promised = drawn || index === 0 || !one?.member || one.member.base === spec.rounds;
-    if (promised) out.missed ??= index;
+/** The record of a round without what rollbacks have undone. */
+function readAgain<R extends { index: number; entries: { run: number; weight: number }[] }>({ index: round, entries }: R, noted: Rollback[]) {
+    const isUndone = (run: number) => noted.some(({ run: lost, first, last }) => (first < round && round <= last) || (first === round && lost === run));
+    const left = entries.filter(({ run }) => !isUndone(run));
+    return { entries: left, total: left.reduce((sum, { weight }) => sum + weight, 0) };
 }
 
-/** The record of a round without what rollbacks have undone (market/rollbacks.cpp). */
-function readAgain(record: Round, rollbacks: Rollback[]): { entries: Round["entries"]; total: number } {
-    const round = record.index;
-    const isUndone = (run: number) =>
-        rollbacks.some(({ run: lost, first, last }) => (first < round && round <= last) || (first === round && lost === run));
-    const entries = record.entries.filter(({ run }) => !isUndone(run));
-    return { entries, total: entries.reduce((sum, { weight }) => sum + weight, 0) };
-}
-
-async function convictions(task: string): Promise<{ run: number; segment: number }[]> {
-    const out: { run: number; segment: number }[] = [];
-    for (let before: string | null = null; ; ) {
-        const page: Page<Dispute> = await node.call<Page<Dispute>>("retrace_disputes", [{ task, limit: 100, ...(before ? { before } : {}) }]);
-        for (const one of page.items) if (one.state === "solver_lost") out.push({ run: one.run, segment: num(one.segment) });
-        before = page.next;
-        if (before === null) return out;
-    }
-}
-
-/** Reads the state of the ledger; an Error says what is missing there. */
-export async function groupFacts(task: Task, group: Group): Promise<GroupFacts> {
-    const { spec, rollbacks } = group;
-    const segments = await each(task.runs.length, (i) => segmentsOf(task, task.runs[i] as Run));
-    const members = task.runs.map((run, i): MemberFacts => {
-        const out: MemberFacts = { run, recorded: 0, verified: 0, notDrawn: 0, unaudited: 0, consented: 0, unverified: 0 };
-        const byIndex = new Map(segments[i]?.map((one) => [num(one.index), one]));
-        for (let index = 0; index < num(run.clear); index++) countSegment(byIndex.get(index), index, spec, out);
-        return out;
-    });
-    const rounds = Math.min(group.group.round, spec.rounds);
-    const [records, lost] = await Promise.all([
-        each(rounds, async (i) => (await node.call<{ record: Round | null } | null>("retrace_round", [task.task.id, hex(i)]))?.record),
-        convictions(task.task.id),
+/** An Error says what is missing in the state. */
+export async function groupFacts(state: ProvenState, task: Task, terms: GroupSpec): Promise<GroupFacts> {
+    const [group, rollbacks, convictions, runs] = await Promise.all([
+        state.record(keys.group(task.id), readGroup),
+        state.record(keys.rollbacks(task.id), readRollbacks),
+        state.record(keys.convictions(task.id), readConvictions),
+        runsOf(state, task),
     ]);
+    if (!group) throw new Error("The ledger's record of the group is missing.");
+    const noted = rollbacks?.noted ?? [];
+    const members = await each(runs.length, (i) => countSegments(state, runs[i] as Run, terms, noted));
+    const rounds = Math.min(group.round, terms.rounds);
+    const records = await each(rounds, (round) => state.record(keys.round(task.id, round), readRound));
     const unanswered: Unanswered[] = [];
     let emptyRounds = 0;
     for (const [round, record] of records.entries()) {
         if (!record) throw new Error(`The ledger's record of round ${round} is missing.`);
-        const { entries, total } = readAgain(record, rollbacks);
+        const { entries, total } = readAgain(record, noted);
         if (entries.length === 0) emptyRounds++;
-        for (const { run: index, weight } of entries) {
-            const member = members[index];
-            const sent = segments[index]?.find((one) => one.member && one.member.steps > 0 && !one.undone && one.member.base + one.member.age === round);
-            if (!member || !sent) throw new Error(`The ledger's segment of run ${index} in round ${round} is missing.`);
+        const messages = await each(entries.length, (i) => state.record(keys.roundMessage(task.id, round, entries[i]?.run ?? 0), readRoundMessage));
+        for (const [i, { run: index, weight }] of entries.entries()) {
+            const [message, member] = [messages[i], members[index]];
+            if (!message || !member) throw new Error(`The ledger's message of run ${index} in round ${round} is missing.`);
             member.recorded++;
-            const segment = num(sent.index);
-            if (segment < num(member.run.clear) || !["settled", "forfeited", "left"].includes(member.run.state)) continue;
-            const convicted = lost.some((one) => one.run === index && one.segment <= segment);
+            const { segment } = message;
+            if (segment < member.run.finalised || ![kRun.settled, kRun.forfeited, kRun.left].includes(member.run.state)) continue;
+            const convicted = (convictions?.items ?? []).some((one) => one.run === index && one.segment <= segment);
             unanswered.push({ run: index, round, weight, total, convicted });
         }
     }
     unanswered.sort((a, b) => a.run - b.run);
-    return { isPrivate: spec.privateSets !== 0, rounds, emptyRounds, members, rollbacks, unanswered };
-}
-
-/** The member whose last state is the model: it has taken in all records and its segments are final; of `solver`, if one is named. */
-export function deliveredMember(task: Task, group: Group, solver?: string): Run | undefined {
-    const bases = new Map(group.members.map(({ run, member }) => [run, member.base]));
-    return task.runs.find(
-        (run) =>
-            run.state !== "forfeited" && run.state !== "left" && (solver === undefined || run.solver === solver) &&
-            bases.get(run.index) === group.spec.rounds && num(run.clear) + 1 === num(run.nextState),
-    );
+    return { isPrivate: terms.privateSets !== 0, rounds, emptyRounds, members, rollbacks: noted, unanswered };
 }

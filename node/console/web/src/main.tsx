@@ -190,7 +190,7 @@ function App() {
                 </Boundary>
             </main>
             <footer>
-                Shown as this node tells it. Only the roots of fetched models and, when asked, balances are proved, against this node's own
+                Shown as this node tells it. Only the roots of fetched models, receipts and, when asked, balances are proved, against this node's own
                 header; <code>retrace task fetch</code> and <code>retrace receipt verify</code> check more.
             </footer>
         </>

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Proofs that accounts and records are in the state that a block's header names (ledger 5.5, 4.1; contracts 6.2). A proof
 // shows that what the node says fits its own header; that the header is the chain's, a page cannot check.
-import { equal, Fault, fromHex, hash, joined, toHex } from "./commit";
+import { equal, Fault, fromHex, hash, toHex } from "./commit";
 import { hex, num } from "./format";
-import { Reader } from "./program";
-import { node } from "./rpc";
+import { node, RpcError } from "./rpc";
+import { decode, keys, kRun, type Read, readCheckpoint, readRun, readSpec, type Slot } from "./slots";
 
 const kDepthMax = 256;
-const kProofsAtOnce = 20;
+const kProofsAtOnce = 16;
 const kHeaderBytes = 216;
 const kStateRootAt = 136;
 const kSparseLeaf = 8; // merkle's tags
 const kNode = 1;
-const kMarket = "0x0000000000000000000000000000000000001002";
+const kTooMany = -32005; // the node's limit of requests
+const kPauseMs = 500;
 
 const text = (value: string) => new TextEncoder().encode(value);
-function bigEndian(value: number): Uint8Array {
-    const out = new Uint8Array(8);
-    new DataView(out.buffer).setBigUint64(0, BigInt(value));
-    return out;
-}
 
 /** What a header proves, and its name to be compared elsewhere. */
 export interface Proved<T> {
@@ -75,35 +71,84 @@ export function rootOf(key: Uint8Array, value: Uint8Array, { siblings, other }: 
 
 type Leaf = { told: string | { contract: string; key: string }; key: Uint8Array };
 const accountLeaf = (address: string): Leaf => ({ told: address, key: hash(text("retrace/account/1"), fromHex(address, 20)) });
-/** A record of the market: its tag, then numbers (contracts 6.2). */
-function recordLeaf(tag: string, ...numbers: number[]): Leaf {
-    const key = joined(text(tag), ...numbers.map(bigEndian));
-    return { told: { contract: kMarket, key: `0x${toHex(key)}` }, key: hash(text("retrace/slot/1"), fromHex(kMarket), key) };
+const slotLeaf = (slot: Slot): Leaf => ({ told: { ...slot }, key: hash(text("retrace/slot/1"), fromHex(slot.contract), fromHex(slot.key)) });
+
+/** The node's answer, later if it says that it was asked too much. */
+async function patiently<T>(ask: () => Promise<T>, stop?: AbortSignal): Promise<T> {
+    for (;;) {
+        try {
+            return await ask();
+        } catch (error) {
+            if (!(error instanceof RpcError) || error.code !== kTooMany) throw error;
+        }
+        await new Promise((resolve) => setTimeout(resolve, kPauseMs));
+        stop?.throwIfAborted();
+    }
 }
 
-/** The bytes of leaves in the newest state, all of one header; empty: it is not there. */
-async function prove(...leaves: Leaf[]): Promise<Proved<Uint8Array[]>> {
-    const height = num(await node.call<string>("eth_blockNumber"));
-    const [{ root, block }, answers] = await Promise.all([
-        headerOf(height),
-        Promise.all(leaves.map(({ told }) => node.call<Answer>("retrace_getProof", [told, hex(height)]))),
-    ]);
-    const value = answers.map((answer, i) => {
-        const { key } = leaves[i] as Leaf;
-        if (answer.leaf_key.toLowerCase() !== `0x${toHex(key)}`) fail("it is of another leaf");
-        const bytes = fromHex(answer.value);
-        if (!equal(rootOf(key, bytes, answer), root)) fail("it leads to another state root than the header's");
-        return bytes;
-    });
-    return { value, height, block };
+/** The state of one block. What is read of it is compared with the state root in the block's header; a Fault if it does not fit. */
+export class ProvenState {
+    /** Leaves that were read and proved. */
+    proofs = 0;
+    private readonly known = new Map<string, Promise<Uint8Array>>();
+    private running = 0;
+    private readonly waiting: (() => void)[] = [];
+
+    private constructor(
+        readonly height: number,
+        /** The block's hash, "0x…". */
+        readonly block: string,
+        private readonly root: Uint8Array,
+        private readonly stop?: AbortSignal,
+        private readonly tell?: (proofs: number) => void,
+    ) {}
+
+    /** That of the newest block. `tell` is given the number of proofs as it grows. */
+    static async newest(stop?: AbortSignal, tell?: (proofs: number) => void): Promise<ProvenState> {
+        const height = num(await node.call<string>("eth_blockNumber"));
+        const { root, block } = await headerOf(height);
+        return new ProvenState(height, block, root, stop, tell);
+    }
+
+    /** The record in a slot; undefined: the ledger has none there. */
+    async record<T>(slot: Slot, read: Read<T>): Promise<T | undefined> {
+        const bytes = await this.leaf(slotLeaf(slot));
+        return bytes.length === 0 ? undefined : decode(read, bytes);
+    }
+    account = (address: string): Promise<Uint8Array> => this.leaf(accountLeaf(address));
+
+    private leaf(leaf: Leaf): Promise<Uint8Array> {
+        const name = toHex(leaf.key);
+        const found = this.known.get(name) ?? this.prove(leaf);
+        this.known.set(name, found);
+        return found;
+    }
+
+    private async prove({ told, key }: Leaf): Promise<Uint8Array> {
+        if (this.running >= kProofsAtOnce) await new Promise<void>((resolve) => this.waiting.push(resolve));
+        this.running++;
+        try {
+            this.stop?.throwIfAborted();
+            const answer = await patiently(() => node.call<Answer>("retrace_getProof", [told, hex(this.height)]), this.stop);
+            if (String(answer.leaf_key).toLowerCase() !== `0x${toHex(key)}`) fail("it is of another leaf");
+            const bytes = fromHex(answer.value);
+            if (!equal(rootOf(key, bytes, answer), this.root)) fail("it leads to another state root than the header's");
+            this.tell?.(++this.proofs);
+            return bytes;
+        } finally {
+            this.running--;
+            this.waiting.shift()?.();
+        }
+    }
 }
 
 export async function proveAccount(address: string): Promise<Proved<{ nonce: bigint; balance: bigint }>> {
-    const proved = await prove(accountLeaf(address));
-    const bytes = proved.value[0] as Uint8Array;
-    if (bytes.length === 0) return { ...proved, value: { nonce: 0n, balance: 0n } };
+    const state = await ProvenState.newest();
+    const bytes = await state.account(address);
+    const where = { height: state.height, block: state.block };
+    if (bytes.length === 0) return { ...where, value: { nonce: 0n, balance: 0n } };
     if (bytes.length !== 40) fail("this is no account");
-    return { ...proved, value: { nonce: new DataView(bytes.buffer).getBigUint64(0, true), balance: BigInt(`0x${toHex(bytes.slice(8))}`) } };
+    return { ...where, value: { nonce: new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true), balance: BigInt(`0x${toHex(bytes.slice(8))}`) } };
 }
 
 /** What a model answers to, by the records of one state. */
@@ -117,53 +162,22 @@ export interface ProvedModel {
     interval: number;
 }
 
-const named = (bytes: Uint8Array) => `0x${toHex(bytes)}`;
-const kStands = [3, 4]; // delivering, settled
-const kU256 = 32;
-
 /**
  * The last state of a run and the terms of its task. A Fault if a record is not in the state, if the run neither delivers nor is
  * settled, or if it has not opened that state as its last; the last is the one after all segments, in rounds what a member has at its end.
  */
 export async function proveModel(task: number, run: number, state: number, rounds: boolean): Promise<Proved<ProvedModel>> {
-    const proved = await prove(recordLeaf("s", task), recordLeaf("r", task, run), recordLeaf("c", task, run, state));
-    if (proved.value.some((bytes) => bytes.length === 0)) fail("the ledger has no such task, run or state");
-    const [spec, trained, checkpoint] = proved.value.map((bytes) => new Reader(bytes, "record")) as [Reader, Reader, Reader];
-    // Records begin with these fields (market/types.hpp: TaskSpec, Run, Checkpoint; merkle 2).
-    spec.bytes(); // name
-    const [program, programBytes] = [named(spec.raw(32)), spec.number(8)];
-    spec.raw(64); // initialiser, first state
-    spec.raw(32 * spec.number(4)); // data
-    const [steps, interval] = [spec.number(8), spec.number(8)];
-    spec.number(8); // seed
-    const contract = named(spec.raw(32));
-    trained.raw(12); // task, index
-    const solver = named(trained.raw(20));
-    if (!kStands.includes(trained.number(1))) fail("the run neither delivers nor is settled");
-    trained.raw(kU256 + 16 + kU256); // price, heights, lock
-    trained.number(8); // first state
-    if (trained.number(8) !== state + 1 || (!rounds && state !== Math.ceil(steps / interval))) fail("this is not the run's last state");
-    checkpoint.raw(40); // commitment, height
-    if (checkpoint.number(1) !== 1) fail("the state is not opened");
-    checkpoint.raw(48); // height, deadline, salt
-    return { ...proved, value: { contract, program, programBytes, solver, root: named(checkpoint.raw(32)), steps, interval } };
-}
-
-/** The root of an opened checkpoint: commitment 32, height 8, opened 1, its height 8, its deadline 8, salt 32, root 32, … */
-function openedRoot(bytes: Uint8Array): string {
-    if (bytes.length < 121 || bytes[40] !== 1) fail("the state is not opened");
-    return named(bytes.slice(89, 121));
-}
-
-/** The roots of many states of a run, in their order; the header is the newest of the last of them. */
-export async function proveStates(task: number, run: number, indices: number[]): Promise<Proved<string[]>> {
-    const value: string[] = [];
-    let newest = { height: 0, block: "" };
-    for (let first = 0; first < indices.length; first += kProofsAtOnce) {
-        // A node proves its newest states only, so each time those of another header.
-        const proved = await prove(...indices.slice(first, first + kProofsAtOnce).map((index) => recordLeaf("c", task, run, index)));
-        value.push(...proved.value.map(openedRoot));
-        newest = proved;
-    }
-    return { value, height: newest.height, block: newest.block };
+    const proven = await ProvenState.newest();
+    const [spec, trained, checkpoint] = await Promise.all([
+        proven.record(keys.spec(task), readSpec),
+        proven.record(keys.run(task, run), readRun),
+        proven.record(keys.checkpoint(task, run, state), readCheckpoint),
+    ]);
+    if (!spec || !trained || !checkpoint) return fail("the ledger has no such task, run or state");
+    if (trained.state !== kRun.delivering && trained.state !== kRun.settled) fail("the run neither delivers nor is settled");
+    const { steps, interval, contract, program, programBytes } = spec;
+    if (trained.nextState !== state + 1 || (!rounds && state !== Math.ceil(steps / interval))) fail("this is not the run's last state");
+    if (!checkpoint.opened) fail("the state is not opened");
+    const value = { contract, program, programBytes, solver: trained.solver, root: checkpoint.root, steps, interval };
+    return { value, height: proven.height, block: proven.block };
 }

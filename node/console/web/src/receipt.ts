@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The receipt of a task, as `retrace task fetch` writes it (receipt.json), from what the ledger holds; and whether a
-// given one agrees with that.
-import { big, hex, num, words } from "./format";
-import { deliveredMember, type GroupFacts, groupFacts, segmentsOf } from "./group_receipt";
+// The receipt of a task, as `retrace task fetch` writes it (receipt.json), from records of one state that proofs show to be in it
+// (contracts 6.2); and whether a given one agrees with that.
+import { deliveredMember, deliveredRuns, checkpointOf, runOfSegment } from "./delivered";
+import { num } from "./format";
+import { type GroupFacts, groupFacts, isPrivate } from "./group_receipt";
 import { allTaskEvents } from "./kept";
-import { proveStates } from "./proof";
-import type { Audit, Group, Page, Run, Segment, Status, Task } from "./records";
+import { each } from "./parallel";
+import { ProvenState } from "./proof";
+import type { Status, Task } from "./records";
 import { node } from "./rpc";
+import { type Checkpoint, type GroupSpec, keys, kSeatMatched, kSegment, kTask, readAudit, readGroupSpec, readSegment, readSpec, readTask, type Run, type Segment } from "./slots";
 
 export interface Receipt {
     format: number;
@@ -27,120 +30,165 @@ export interface Receipt {
     audits: { segment: number; height: number; auditors: string[] }[];
 }
 
-const kProvedMax = 100;
+/** How many segments are confirmed by auditors, were not drawn, and were drawn and confirmed by nobody. */
+export interface Counts {
+    verified: number;
+    notDrawn: number;
+    unaudited: number;
+}
+
+type State = Receipt["states"][0];
 
 /** What the ledger holds of a task's delivered model. */
 export interface Held {
     receipt: Receipt;
-    /** Of the run that delivered it. */
-    run: number;
+    /** States that the run before has opened too, where one went on from another's. */
+    also: Map<number, State>;
+    /** Numbers of the runs that produced it, the last first. */
+    runs: number[];
     /** Segments that the terms promise to audit and that nobody confirmed, by name. */
     missing: string[];
-    /** Some segment was replayed by others. */
-    audited: boolean;
+    counts: Counts;
     /** Of a training in rounds. */
     group?: GroupFacts;
+    /** The block whose state it is, and the number of records that were proved. */
+    height: number;
+    block: string;
+    proofs: number;
 }
 
-const kSeveralRuns = "The model comes from several runs, which this page cannot check: use retrace receipt verify.";
-
-const stands = (run: Run) => run.state !== "forfeited" && run.state !== "left";
-
 /** The run whose model is delivered: the one that has most, the first of equals. */
-export function deliveredRun(task: Task): Run | undefined {
+export function deliveredRun(task: Task): Task["runs"][0] | undefined {
     const whole = task.runs.filter((run) => run.state === "settled" || run.state === "delivering");
     return whole.sort((a, b) => num(b.nextState) - num(a.nextState))[0];
 }
 
-function runOf(task: Task, group: Group | null, solver: string | undefined): Run {
-    const ended = (run: Run) => stands(run) && num(run.nextState) > num(task.segments);
-    const run = group
-        ? deliveredMember(task, group, solver)
-        : solver === undefined ? deliveredRun(task) : task.runs.filter((one) => one.solver === solver && ended(one)).pop();
-    if (!run) throw new Error(solver === undefined ? "No run has delivered a model." : `No run of task ${num(task.task.id)} by ${solver} stands that trained it to the end.`);
-    if (num(run.firstState) !== 0) throw new Error(kSeveralRuns);
-    return run;
+interface Heights {
+    settled: number;
+    /** By audit. */
+    verified: Map<number, number>;
 }
 
-async function auditsOf(task: string): Promise<Map<number, Audit>> {
-    const out = new Map<number, Audit>();
-    for (let before: string | null = null; ; ) {
-        const page: Page<Audit> = await node.call<Page<Audit>>("retrace_audits", [{ task, limit: 100, ...(before ? { before } : {}) }]);
-        for (const audit of page.items) out.set(num(audit.id), audit);
-        before = page.next;
-        if (before === null) return out;
-    }
-}
-
-/** Segments of a training by one solver that its terms promise to audit; the first and the last are always drawn. */
-function notConfirmed(segments: Segment[], last: number): string[] {
-    const found = new Set(segments.filter(({ segment }) => segment.state === "verified").map(({ index }) => num(index)));
-    const notDrawn = new Set(segments.filter(({ segment }) => segment.state === "unaudited" && num(segment.audit) === 0).map(({ index }) => num(index)));
-    const all = Array.from({ length: last }, (_, index) => index);
-    return all.filter((index) => !found.has(index) && (!notDrawn.has(index) || index === 0 || index === last - 1)).map(String);
-}
-
-/** Reads the chain; an Error says why there is no receipt. `solver`: whose run it is, else the delivered one's. */
-export async function receiptOf(id: number, solver?: string): Promise<Held> {
-    const [task, answer] = await Promise.all([
-        node.call<Task | null>("retrace_task", [hex(id)]),
-        node.call<Group | null>("retrace_group", [hex(id)]),
-    ]);
-    if (!task) throw new Error(`There is no task ${id}.`);
-    if (task.task.state !== "settled" && task.task.state !== "delivering")
-        throw new Error(`Task ${id} is ${words(task.task.state)}: it has delivered no model, so no receipt of it holds.`);
-    const group = answer?.group ? answer : null;
-    const run = runOf(task, group, solver);
-    const last = num(run.nextState) - 1;
-    const [status, events, segments, audits, facts] = await Promise.all([
-        node.call<Status>("retrace_status"),
-        allTaskEvents(id, num(task.task.postedHeight)),
-        segmentsOf(task, run),
-        auditsOf(task.task.id),
-        group ? groupFacts(task, group) : undefined,
-    ]);
+/** Of events, which no proof shows. */
+async function heightsOf(id: number, posted: number, stop: AbortSignal | undefined): Promise<Heights> {
+    const events = await allTaskEvents(id, posted, stop);
+    const settled = events.find((one) => one.event === "TaskStateChanged" && num(one.arguments.to) === kTask.settled);
     const verified = new Map(events.filter((one) => one.event === "SegmentVerified").map((one) => [num(one.arguments.audit), num(one.height)]));
-    const settled = events.find((one) => one.event === "TaskStateChanged" && num(one.arguments.to) === 6);
-    const states = new Map<number, Receipt["states"][0]>();
-    const proofs: Receipt["audits"] = [];
-    for (const { index, segment, start, end } of segments) {
-        for (const [place, checkpoint] of [[num(index), start], [num(index) + 1, end]] as const)
-            if (checkpoint?.opened) states.set(place, { index: place, height: num(checkpoint.openHeight), root: checkpoint.root });
-        const audit = audits.get(num(segment.audit));
-        if (segment.state !== "verified" || !audit) continue;
-        const auditors = audit.seats.filter((seat) => seat.state === "matched").map((seat) => seat.auditor);
-        proofs.push({ segment: num(index), height: verified.get(num(segment.audit)) ?? 0, auditors });
+    return { settled: settled ? num(settled.height) : 0, verified };
+}
+
+const named = (index: number, { openHeight, root }: Checkpoint): State => ({ index, height: openHeight, root });
+
+/** The auditors who got the same bits, in the order of their seats. */
+async function auditorsOf(state: ProvenState, segment: Segment | undefined): Promise<string[] | undefined> {
+    if (segment?.state !== kSegment.verified || segment.audit === 0) return undefined;
+    const audit = await state.record(keys.audit(segment.audit), readAudit);
+    return audit?.seats.filter((seat) => seat.state === kSeatMatched).map((seat) => seat.auditor);
+}
+
+interface Step {
+    segment: Segment | undefined;
+    end: Checkpoint | undefined;
+    auditors: string[] | undefined;
+}
+
+/** A segment of the runs, and the state in which it ends. Auditors by a member's consent may be its own, so they are not named. */
+async function stepOf(state: ProvenState, runs: Run[], terms: GroupSpec | undefined, index: number): Promise<Step> {
+    const [run, next] = [runOfSegment(runs, index), runOfSegment(runs, index + 1)];
+    if (!run || !next) return { segment: undefined, end: undefined, auditors: undefined };
+    const [segment, end] = await Promise.all([state.record(keys.segment(run.task, run.index, index), readSegment), checkpointOf(state, next, index + 1)]);
+    if (await isPrivate(state, terms, run, index)) return { segment, end, auditors: undefined };
+    return { segment, end, auditors: await auditorsOf(state, segment) };
+}
+
+/** Counts the segments of a training by one solver after another; the first of each run and the last are always drawn. */
+function countSteps(steps: Step[], runs: Run[]): { counts: Counts; missing: string[] } {
+    const counts = { verified: 0, notDrawn: 0, unaudited: 0 };
+    const missing: string[] = [];
+    for (const [index, { segment }] of steps.entries()) {
+        if (segment?.state === kSegment.verified) {
+            counts.verified++;
+            continue;
+        }
+        const notDrawn = segment?.state === kSegment.unaudited && segment.audit === 0;
+        counts[notDrawn ? "notDrawn" : "unaudited"]++;
+        if (!notDrawn || index === runOfSegment(runs, index)?.firstState || index === steps.length - 1) missing.push(String(index));
     }
+    return { counts, missing };
+}
+
+/** The first states of runs that went on from another's, as that one has opened them. */
+async function joints(state: ProvenState, runs: Run[]): Promise<Map<number, State>> {
+    const out = new Map<number, State>();
+    for (const [i, { firstState }] of runs.slice(0, -1).entries()) {
+        const found = await checkpointOf(state, runs[i + 1] as Run, firstState);
+        if (found?.opened) out.set(firstState, named(firstState, found));
+    }
+    return out;
+}
+
+function countsOf(facts: GroupFacts): Counts {
+    const sum = (of: keyof Counts) => facts.members.reduce((total, member) => total + member[of], 0);
+    return { verified: sum("verified"), notDrawn: sum("notDrawn"), unaudited: sum("unaudited") };
+}
+
+/** Reads the newest state; an Error says why there is no receipt. `solver`: whose run it is, else that of whoever delivered. */
+export async function receiptOf(id: number, solver?: string, stop?: AbortSignal, tell?: (proofs: number) => void): Promise<Held> {
+    const state = await ProvenState.newest(stop, tell);
+    const [spec, task, terms] = await Promise.all([
+        state.record(keys.spec(id), readSpec),
+        state.record(keys.task(id), readTask),
+        state.record(keys.groupSpec(id), readGroupSpec),
+    ]);
+    if (!spec || !task) throw new Error(`There is no task ${id}.`);
+    if (task.state !== kTask.settled && task.state !== kTask.delivering) throw new Error(`Task ${id} has delivered no model, so no receipt of it holds.`);
+    const segments = Math.ceil(spec.steps / spec.interval);
+    const member = terms && (await deliveredMember(state, task, terms.rounds, solver));
+    const runs = terms ? (member ? [member] : []) : await deliveredRuns(state, task, segments, solver);
+    const [newest, oldest] = [runs[0], runs[runs.length - 1]];
+    if (!newest || !oldest) throw new Error(solver === undefined ? "No run has delivered a model." : `No run of task ${id} by ${solver} stands that trained it to the end.`);
+    if (oldest.firstState !== 0) throw new Error("The ledger does not say from where the model's states come.");
+    const last = terms ? newest.finalised : segments;
+    const [status, heights, first, steps, also, group] = await Promise.all([
+        node.call<Status>("retrace_status"),
+        heightsOf(id, task.postedHeight, stop),
+        checkpointOf(state, oldest, 0),
+        each(last, (index) => stepOf(state, runs, terms, index)),
+        joints(state, runs),
+        terms && groupFacts(state, task, terms),
+    ]);
+    const states = [first, ...steps.map(({ end }) => end)].flatMap((one, index) => (one?.opened ? [named(index, one)] : []));
+    if (states[0]?.index !== 0 || states[states.length - 1]?.index !== last) throw new Error("The ledger has not opened the first and the last state.");
     const receipt: Receipt = {
         format: 1,
         chain_id: status.chain_id,
         task: id,
-        requester: task.task.requester,
-        solver: run.solver,
-        contract: task.spec.contractHash,
-        program: task.spec.programRoot,
-        init: task.spec.initRoot,
-        data: task.spec.dataRoots,
-        seed: big(task.spec.seed),
-        steps: num(task.spec.steps),
-        interval: num(task.spec.interval),
-        posted_height: num(task.task.postedHeight),
-        settled_height: settled ? num(settled.height) : 0,
-        states: [...states.values()].sort((a, b) => a.index - b.index),
-        audits: proofs,
+        requester: task.requester,
+        solver: newest.solver,
+        contract: spec.contract,
+        program: spec.program,
+        init: spec.init,
+        data: spec.data,
+        seed: spec.seed,
+        steps: spec.steps,
+        interval: spec.interval,
+        posted_height: task.postedHeight,
+        settled_height: heights.settled,
+        states,
+        audits: steps.flatMap(({ segment, auditors }, index) =>
+            segment && auditors ? [{ segment: index, height: heights.verified.get(segment.audit) ?? 0, auditors }] : []),
     };
-    if (!states.has(0) || !states.has(last)) throw new Error("The ledger has not opened the first and the last state.");
-    if (!facts) return { receipt, run: run.index, missing: notConfirmed(segments, last), audited: proofs.length > 0 };
-    const missing = facts.members.flatMap(({ run: { index }, missed }) => (missed === undefined ? [] : [`${missed} of run ${index}`]));
-    return { receipt, run: run.index, missing, audited: facts.members.some((member) => member.verified > 0), group: facts };
+    const missed = (facts: GroupFacts) => facts.members.flatMap(({ run: { index }, missed: at }) => (at === undefined ? [] : [`${at} of run ${index}`]));
+    const found = group ? { counts: countsOf(group), missing: missed(group), group } : countSteps(steps, runs);
+    return { receipt, also, runs: runs.map(({ index }) => index), ...found, height: state.height, block: state.block, proofs: state.proofs };
 }
 
 /** As a file. */
 export const textOf = (receipt: Receipt): string => JSON.stringify({ ...receipt, seed: 0 }).replace('"seed":0,', `"seed":${receipt.seed},`);
 
 /** What nobody has confirmed, in capitals for the headline; empty if the terms' audits were made. */
-export function unaudited({ audited, missing }: Pick<Held, "audited" | "missing">): string {
-    if (!audited) return "NOT AUDITED: no segment was replayed by others.";
+export function unaudited({ counts, missing }: Pick<Held, "counts" | "missing">): string {
+    if (counts.verified === 0) return "NOT AUDITED: no segment was replayed by others.";
     if (missing.length === 0) return "";
     const shown = missing.slice(0, 8).join(", ") + (missing.length > 8 ? ", …" : "");
     return `NOT AUDITED in segment ${shown}, which the terms promise.`;
@@ -152,8 +200,8 @@ export interface Line {
     note: string;
 }
 
-/** Compares a file with the ledger, part by part. */
-export function compare(given: Receipt, own: Receipt): Line[] {
+/** Compares a file with the ledger, part by part. `also`: states that it may name instead of the receipt's. */
+export function compare(given: Receipt, own: Receipt, also: Held["also"] = new Map()): Line[] {
     const out: Line[] = [];
     const same = (what: string, a: unknown, b: unknown) => {
         const [x, y] = [JSON.stringify(a), JSON.stringify(b)];
@@ -173,8 +221,8 @@ export function compare(given: Receipt, own: Receipt): Line[] {
     else out.push({ what: "settled in block", ok: true, note: "the file names none; it was made before the task was settled, or by proofs alone" });
     const roots = new Map(own.states.map((state) => [state.index, state]));
     const wrong = given.states.filter((state) => {
-        const mine = roots.get(state.index);
-        return !mine || mine.root !== state.root || mine.height !== state.height;
+        const isIt = (mine: State | undefined) => mine?.root === state.root && mine.height === state.height;
+        return !isIt(roots.get(state.index)) && !isIt(also.get(state.index));
     });
     out.push({
         what: `${given.states.length} states`,
@@ -200,21 +248,6 @@ export function compare(given: Receipt, own: Receipt): Line[] {
     ];
     out.push({ what: `${given.audits.length} audits`, ok: notes.length === 0, note: notes.join("; ") });
     return out;
-}
-
-/** Compares the roots that the node tells of the states, at most `kProvedMax` of them, with its proofs under its newest header. */
-export async function proveRoots({ receipt, run }: Held): Promise<Line> {
-    const { states, task } = receipt;
-    const stride = Math.ceil(states.length / kProvedMax);
-    const chosen = states.filter((_, i) => i % stride === 0 || i === states.length - 1);
-    const proved = await proveStates(task, run, chosen.map((state) => state.index));
-    const wrong = chosen.filter((state, i) => state.root !== proved.value[i]).map((state) => state.index);
-    const where = `the state of block ${proved.height}, ${proved.block}`;
-    return {
-        what: `${chosen.length} of the ledger's ${states.length} roots, by proofs`,
-        ok: wrong.length === 0,
-        note: wrong.length ? `${where}, has another root of state ${wrong.slice(0, 8).join(", ")} than the node tells` : `they are in ${where}`,
-    };
 }
 
 /** Reads a receipt.json; throws a sentence if it is none. */

@@ -270,21 +270,6 @@ export interface Group {
         earned: string;
         member: { base: number; messages: string; lastRound: number; absent: number; leaving: boolean };
     }[];
-    rollbacks: Rollback[];
-}
-
-/** The record of round `first` is read without the message of the run, and those up to `last` as empty. */
-export interface Rollback {
-    run: number;
-    first: number;
-    last: number;
-}
-
-/** The record of a closed round. */
-export interface Round {
-    index: number;
-    entries: { run: number; steps: number; age: number; weight: number }[];
-    total: number;
 }
 
 export interface Stake {

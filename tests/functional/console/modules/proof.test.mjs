@@ -4,17 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers } from "./world.mjs";
 
-const { hash, joined, toHex } = await import("console/commit");
+const { hash, joined } = await import("console/commit");
 const { proveAccount, proveModel, rootOf } = await import("console/proof");
+const { bit, checkpointOf, filled, headerOf, keeps, leafHash, runOf, slot, specOf, text, told } = await import("./state.mjs");
 
-const text = (value) => new TextEncoder().encode(value);
 const u8 = (value) => Uint8Array.of(value);
-const told = (bytes) => `0x${toHex(bytes)}`;
 const kAddress = `0x${"ab".repeat(20)}`;
 const kKey = hash(text("retrace/account/1"), new Uint8Array(20).fill(0xab));
 const kValue = joined(Uint8Array.of(7, 0, 0, 0, 0, 0, 0, 0), new Uint8Array(31), u8(9)); // nonce 7, 9 wei
-const leafHash = (key, value) => hash(u8(8), key, value);
-const bit = (key, at) => (key[at >> 3] >> (7 - (at & 7))) & 1;
 
 /// The root above a node with these siblings.
 const above = (at, key, siblings) =>
@@ -22,8 +19,7 @@ const above = (at, key, siblings) =>
 
 /// A node whose header names `root`; `change` edits what it answers.
 function tells(root, proof, change = () => undefined) {
-    const header = joined(new Uint8Array(32), Uint8Array.of(16, 0, 0, 0, 0, 0, 0, 0), new Uint8Array(96), root, new Uint8Array(48));
-    const out = { header: { hash: told(hash(text("retrace/block/1"), header)), encoded: told(header) },
+    const out = { header: headerOf(root),
         proof: { leaf_key: told(kKey), value: told(kValue), siblings: [], other: null, ...proof } };
     change(out);
     Object.assign(answers, { eth_blockNumber: "0x10", retrace_getHeader: out.header, retrace_getProof: out.proof });
@@ -75,48 +71,23 @@ test("absence is proved by an empty place or by another leaf on the way, and by 
         assert.throws(() => rootOf(kKey, new Uint8Array(), { siblings: honest.siblings, other: wrong }), /names no 32 bytes/);
 });
 
-/// The root of a state with these leaves, [key, value], and the siblings of one of them.
-function stateOf(leaves, wanted, depth = 0) {
-    if (leaves.length === 0) return { root: new Uint8Array(32), siblings: [] };
-    if (leaves.length === 1) return { root: leafHash(leaves[0][0], hash(leaves[0][1])), siblings: [] };
-    const [zero, one] = [0, 1].map((side) => stateOf(leaves.filter(([key]) => bit(key, depth) === side), wanted, depth + 1));
-    const [own, other] = bit(wanted, depth) ? [one, zero] : [zero, one];
-    return { root: hash(u8(1), zero.root, one.root), siblings: [other.root, ...own.siblings] };
-}
+const kSlots = { s: slot(2, "s", 2), r: slot(2, "r", 2, 1), c: slot(2, "c", 2, 1, 9) };
 
-const u64 = (value) => new Uint8Array(new BigUint64Array([BigInt(value)]).buffer);
-const u32 = (value) => new Uint8Array(new Uint32Array([value]).buffer);
-const filled = (byte, length = 32) => new Uint8Array(length).fill(byte);
-
-/// Records of task 2, its run 1 and its state 9, as the ledger writes them.
+/// Records of task 2, its run 1 and its state 9.
 const records = ({ steps = 90, interval = 10, state = 4, next = 10, opened = 1 } = {}) => ({
-    s: joined(u32(4), text("name"), filled(1), u64(77), filled(0), filled(2), u32(1), filled(3), u64(steps), u64(interval), u64(5), filled(4), filled(0, 80)),
-    r: joined(u64(2), u32(1), filled(5, 20), u8(state), filled(0), u64(1), u64(2), filled(0), u64(0), u64(next), filled(0, 60)),
-    c: joined(filled(0), u64(1), u8(opened), u64(1), u64(2), filled(0), filled(6), u32(0), u32(0)),
+    s: specOf({ steps, interval }),
+    r: runOf({ state, next }),
+    c: checkpointOf({ opened }),
 });
-
-/// A node whose newest state has these records; those of `instead` it proves in their place.
-function keeps(of, instead = {}) {
-    const market = Uint8Array.of(...new Uint8Array(18), 0x10, 0x02);
-    const slot = (tag, ...numbers) => joined(text(tag), ...numbers.map((n) => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, n)));
-    const slots = { s: slot("s", 2), r: slot("r", 2, 1), c: slot("c", 2, 1, 9) };
-    const key = (tag) => hash(text("retrace/slot/1"), market, slots[tag]);
-    const leaves = Object.keys(of).map((tag) => [key(tag), of[tag]]);
-    tells(stateOf(leaves, filled(0)).root, {});
-    answers.retrace_getProof = ({ key: name }) => {
-        const tag = Object.keys(slots).find((one) => told(slots[one]) === name);
-        const value = instead[tag] ?? of[tag] ?? new Uint8Array();
-        return { leaf_key: told(key(tag)), value: told(value), siblings: stateOf(leaves, key(tag)).siblings.map(told), other: null };
-    };
-}
+const named = (of) => Object.entries(of).map(([tag, bytes]) => [kSlots[tag], bytes]);
 
 test("the model's terms, its run and its root are those of one state", async () => {
-    keeps(records());
+    keeps(named(records()));
     const { value } = await proveModel(2, 1, 9, false);
     assert.deepEqual(value, { contract: told(filled(4)), program: told(filled(1)), programBytes: 77, solver: told(filled(5, 20)), root: told(filled(6)), steps: 90, interval: 10 });
-    keeps(records({ steps: 81, state: 3 }));
+    keeps(named(records({ steps: 81, state: 3 })));
     assert.equal((await proveModel(2, 1, 9, false)).value.steps, 81);
-    keeps(records({ steps: 40 })); // a member's states are more than the rounds
+    keeps(named(records({ steps: 40 }))); // a member's states are more than the rounds
     assert.equal((await proveModel(2, 1, 9, true)).value.root, told(filled(6)));
 });
 
@@ -131,14 +102,21 @@ test("a node cannot pass another run, another state or other terms for the model
         [{ opened: 0 }, {}, /the state is not opened/],
         [{ interval: 9 }, { s: records().s }, /another state root than the header's/],
         [{ state: 5 }, { r: records().r }, /another state root than the header's/],
-        [{}, { c: joined(records().c.slice(0, 89), filled(7), u32(0), u32(0)) }, /another state root than the header's/],
+        [{}, { c: checkpointOf({ root: 7 }) }, /another state root than the header's/],
     ]) {
-        keeps(records(of), instead);
+        keeps(named(records(of)), named(instead));
         await assert.rejects(proveModel(2, 1, 9, false), sentence, JSON.stringify(of));
     }
     const { r: gone, ...rest } = records();
-    keeps(rest);
-    await assert.rejects(proveModel(2, 1, 9, false), /no such task, run or state|another state root/);
-    keeps({ ...records(), s: filled(255, 40) });
-    await assert.rejects(proveModel(2, 1, 9, false), /the record is cut off/);
+    keeps(named(rest));
+    await assert.rejects(proveModel(2, 1, 9, false), /no such task, run or state/);
+    for (const [s, sentence] of [
+        [filled(255, 40), /the record is cut off/],
+        [joined(records().s, u8(0)), /the record is longer than what it holds/],
+        [joined(records().s.slice(0, -35), u8(2), records().s.slice(-34)), /neither set nor clear/],
+        [joined(records().s.slice(0, 112), filled(255, 4), records().s.slice(116)), /too long a list/],
+    ]) {
+        keeps(named({ ...records(), s }));
+        await assert.rejects(proveModel(2, 1, 9, false), sentence);
+    }
 });

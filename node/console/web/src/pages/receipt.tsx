@@ -5,16 +5,18 @@ import { useState } from "preact/hooks";
 import { bytes, count, hex, many, num, save, tame } from "../format";
 import type { GroupFacts } from "../group_receipt";
 import { fetchModel } from "../model";
-import { Address, ErrorLine, FileField, Hash, Panel, State, Table } from "../parts";
+import { Address, BlockLink, ErrorLine, FileField, Hash, Panel, State } from "../parts";
 import { peersOf } from "../peers";
 import { proveModel } from "../proof";
-import { compare, deliveredRun, type Line, parseReceipt, proveRoots, receiptOf, textOf, unaudited } from "../receipt";
+import { compare, deliveredRun, type Held, type Line, parseReceipt, receiptOf, textOf, unaudited } from "../receipt";
 import type { Segment, Task } from "../records";
 import { node } from "../rpc";
+import { LongTable } from "../windowed";
 import { Bar } from "./tasks";
 
 const kBytesMax = 16 << 20;
-const kMembersMax = 100; // rows of a table
+const kMessagesMax = 100; // that are listed
+const kRunStates = ["", "assigned", "running", "delivering", "settled", "forfeited", "left"];
 
 /** `rounds`: a training whose members have states of their own; the last of one that delivers has the shared model. */
 function Model({ task, rounds }: { task: Task; rounds: boolean }) {
@@ -98,87 +100,122 @@ function OfRounds({ facts }: { facts: GroupFacts }) {
                     {count(sum("consented"))} were checked only by accounts to which the member gave the data, which may be its own.
                 </p>
             )}
-            <Table
+            <LongTable
                 label="Segments of members"
                 head={[["member"], ["state"], ["messages", "num"], ["audited", "num"], ["not drawn", "num"], ["drawn, not audited", "num"],
                     ...(facts.isPrivate ? ([["own data, by consent", "num"], ["own data, unverified", "num"]] as [string, "num"][]) : [])]}
-            >
-                {facts.members.slice(0, kMembersMax).map(({ run, ...one }) => (
-                    <tr key={run.index}>
+                rows={facts.members}
+                keyOf={({ run }) => run.index}
+                cells={({ run, ...one }) => (
+                    <>
                         <td>run {run.index}, <Address of={run.solver} /></td>
-                        <td><State of={run.state} /></td>
+                        <td><State of={kRunStates[run.state] ?? `state ${run.state}`} /></td>
                         <td class="num">{count(one.recorded)}</td>
                         <td class="num">{count(one.verified)}</td>
                         <td class="num">{count(one.notDrawn)}</td>
                         <td class="num">{count(one.unaudited)}</td>
                         {facts.isPrivate && <td class="num">{count(one.consented)}</td>}
                         {facts.isPrivate && <td class="num">{count(one.unverified)}</td>}
-                    </tr>
-                ))}
-            </Table>
-            {facts.members.length > kMembersMax && <p class="caption">and {count(facts.members.length - kMembersMax)} more</p>}
+                    </>
+                )}
+            />
             <ul class="plain">
                 {facts.rollbacks.map(({ run, first, last }) => (
                     <li key={`${run} ${first}`}>
                         Rolled back: the message of run {run} in round {count(first)}, and all messages of later rounds up to {count(last)}, are not in the model.
                     </li>
                 ))}
-                {facts.unanswered.slice(0, kMembersMax).map(({ run, round, weight, total, convicted }) => (
+                {facts.unanswered.slice(0, kMessagesMax).map(({ run, round, weight, total, convicted }) => (
                     <li key={`${run} ${round}`}>
                         <strong>IN THE MODEL:</strong> the message of run {run} in round {count(round)}, {count(weight)} of the weights' sum of {count(total)}, of a
                         member that {convicted ? "was convicted" : "lost its lock by a deadline"}; the plan's clip bounds what it moved.
                     </li>
                 ))}
             </ul>
-            {facts.unanswered.length > kMembersMax && <p class="caption">and {count(facts.unanswered.length - kMembersMax)} more such messages</p>}
+            {facts.unanswered.length > kMessagesMax && <p class="caption">and {count(facts.unanswered.length - kMessagesMax)} more such messages</p>}
         </>
+    );
+}
+
+/** What was read, and what of it no proof shows. */
+function Proven({ of, lines, name }: { of: Held; lines: Line[] | undefined; name: string }) {
+    const doubt = unaudited(of);
+    const { counts, runs } = of;
+    const wrong = lines?.filter((line) => !line.ok).length ?? 0;
+    return (
+        <div role="status">
+            {lines ? (
+                <p>
+                    <strong>{wrong === 0 ? `${name} agrees with the ledger.` : `${name}: ${wrong} of ${lines.length} parts differ from the ledger.`} {doubt}</strong>
+                </p>
+            ) : (
+                doubt && <p><strong>{doubt}</strong></p>
+            )}
+            {lines && (
+                <ul class="plain">
+                    {lines.map((line) => (
+                        <li key={line.what}>
+                            {line.ok ? "agrees" : "DIFFERS"}: {line.what} {line.note && <span class="dim">({tame(line.note, 300)})</span>}
+                        </li>
+                    ))}
+                </ul>
+            )}
+            <p>
+                {many(counts.verified, "segment")} audited, {count(counts.notDrawn)} not drawn, {count(counts.unaudited)} drawn and not audited
+                {runs.length > 1 && `; the model comes from runs ${[...runs].reverse().join(", ")}, each from the state where the one before ended`}.
+            </p>
+            <p class="caption">
+                Proved by {many(of.proofs, "record")} in the state of block <BlockLink of={of.height} />, <Hash of={of.block} /> That this block is the
+                chain's, and the number of the chain, the node says, and the blocks of the settlement and of the audits too, because they are in no record.
+            </p>
+        </div>
     );
 }
 
 /** `rounds`: of a training in rounds. */
 export function ReceiptPanel({ task, rounds }: { task: Task; rounds: boolean }) {
     const id = num(task.task.id);
+    const [held, setHeld] = useState<Held>();
     const [lines, setLines] = useState<Line[]>();
     const [name, setName] = useState("");
     const [error, setError] = useState("");
     const [saved, setSaved] = useState("");
-    const [doubt, setDoubt] = useState("");
-    const [facts, setFacts] = useState<GroupFacts>();
-    const [busy, setBusy] = useState(false);
-    const attempt = async (work: () => Promise<void>) => {
+    const [proofs, setProofs] = useState(0);
+    const [stop, setStop] = useState<AbortController>();
+    const attempt = async (work: (read: (solver?: string) => Promise<Held>) => Promise<void>) => {
         setError("");
+        setHeld(undefined);
         setLines(undefined);
         setSaved("");
-        setDoubt("");
-        setFacts(undefined);
-        setBusy(true);
+        setProofs(0);
+        const controller = new AbortController();
+        setStop(controller);
         try {
-            await work();
+            await work(async (solver) => {
+                const found = await receiptOf(id, solver, controller.signal, setProofs);
+                setHeld(found);
+                return found;
+            });
         } catch (e) {
-            setError((e as Error).message);
+            setError(controller.signal.aborted ? "Cancelled." : (e as Error).message);
         }
-        setBusy(false);
+        setStop(undefined);
     };
     const make = () =>
-        attempt(async () => {
-            const held = await receiptOf(id);
-            save(`receipt-${id}.json`, textOf(held.receipt));
-            setSaved(`saved: ${many(held.receipt.states.length, "state")}, ${many(held.receipt.audits.length, "audit")}`);
-            setDoubt(unaudited(held));
-            setFacts(held.group);
+        attempt(async (read) => {
+            const { receipt } = await read();
+            save(`receipt-${id}.json`, textOf(receipt));
+            setSaved(`saved: ${many(receipt.states.length, "state")}, ${many(receipt.audits.length, "audit")}`);
         });
     const check = (file: File) =>
-        attempt(async () => {
+        attempt(async (read) => {
             if (file.size > kBytesMax) throw new Error("A receipt has at most 16 MiB.");
             const given = parseReceipt(await file.text());
             if (given.task !== id) throw new Error(`This is the receipt of task ${given.task}.`);
-            const held = await receiptOf(id, given.solver);
-            setLines([...compare(given, held.receipt), await proveRoots(held)]);
-            setDoubt(unaudited(held));
-            setFacts(held.group);
+            const { receipt, also } = await read(given.solver);
+            setLines(compare(given, receipt, also));
             setName(tame(file.name, 60));
         });
-    const wrong = lines?.filter((line) => !line.ok).length ?? 0;
     return (
         <Panel title="Model and receipt">
             <p class="caption">
@@ -186,35 +223,26 @@ export function ReceiptPanel({ task, rounds }: { task: Task; rounds: boolean }) 
                 {rounds ? "plan" : "program"} and every tile and compares them
                 with the root of the last state of a run that stands. Proofs against the newest block's header show that, and the terms. That this
                 header is the chain's, the node says: compare its hash with another node's. The receipt names the program, the data and every opened state{rounds && " of the member that delivers"} by
-                its root, and who audited what{rounds && "; below it this page counts the segments of all members"}.
+                its root, and who audited what{rounds && "; below it this page counts the segments of all members"}: proofs show these too.
             </p>
             <Model task={task} rounds={rounds} />
             <p>
-                <button type="button" disabled={busy} onClick={() => void make()}>
+                <button type="button" disabled={stop !== undefined} onClick={() => void make()}>
                     Save receipt.json
                 </button>{" "}
-                <span role="status">{busy ? "asking the node …" : saved}</span>
+                {stop && (
+                    <button type="button" class="quiet" onClick={() => stop.abort()}>
+                        Cancel
+                    </button>
+                )}{" "}
+                <span role="status">{stop ? `${many(proofs, "record")} of the ledger proved …` : saved}</span>
             </p>
             <p>
                 <FileField label="check a receipt.json against the ledger" accept=".json,application/json" take={(file) => void check(file)} />
             </p>
             <ErrorLine text={error} />
-            {lines && (
-                <div role="status">
-                    <p>
-                        <strong>{wrong === 0 ? `${name} agrees with the ledger, as this node tells it.` : `${name}: ${wrong} of ${lines.length} parts differ from the ledger.`} {doubt}</strong>
-                    </p>
-                    <ul class="plain">
-                        {lines.map((line) => (
-                            <li key={line.what}>
-                                {line.ok ? "agrees" : "DIFFERS"}: {line.what} {line.note && <span class="dim">({tame(line.note, 300)})</span>}
-                            </li>
-                        ))}
-                    </ul>
-                </div>
-            )}
-            {!lines && doubt && <p><strong>{doubt}</strong></p>}
-            {facts && <OfRounds facts={facts} />}
+            {held && !stop && <Proven of={held} lines={lines} name={name} />}
+            {held?.group && !stop && <OfRounds facts={held.group} />}
         </Panel>
     );
 }
