@@ -46,11 +46,13 @@ export function ceilingsOf(spec: Spec): bigint[] {
 
 export const segmentsOf = (spec: Spec) => (big(spec.steps) + big(spec.interval) - 1n) / big(spec.interval);
 
+/** The price of a segment at a ceiling, and the fees of its auditors. */
+export const escrowAt = (ceiling: bigint, auditors: number, params: MarketParams) => ceiling + auditFee(ceiling, params) * BigInt(auditors);
+
 /** The price of all segments and the fees of their auditors, at the highest ceiling. */
 export function escrowOf(spec: Spec, params: MarketParams): bigint {
     const ceiling = greatest(big(spec.priceCeiling), big(spec.lastCeiling));
-    const segment = ceiling + auditFee(ceiling, params) * BigInt(spec.auditors);
-    return segment * segmentsOf(spec) * BigInt(spec.replicas);
+    return escrowAt(ceiling, spec.auditors, params) * segmentsOf(spec) * BigInt(spec.replicas);
 }
 
 /** A deposit for the rent of the place, twice as high as needed now; what is not used comes back. */

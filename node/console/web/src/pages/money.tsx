@@ -2,9 +2,10 @@
 // What went into a task's escrow and out of it, and what others lost because of it.
 import { useEffect, useState } from "preact/hooks";
 import { big, coins, count, hex, many, num, tame, words } from "../format";
-import { Address, BlockLink, Coins, Table } from "../parts";
+import { Address, BlockLink, Coins } from "../parts";
 import type { Task, Tx } from "../records";
 import { node, type TaskEvent } from "../rpc";
+import { LongTable } from "../windowed";
 
 /** Of what an amount is: paid into the escrow, paid out of it, or neither. */
 type Side = "in" | "out" | "other";
@@ -58,8 +59,8 @@ function useValues(hashes: string[]): Map<string, bigint | null> {
     return values;
 }
 
-/** `from`: first block whose events are known, if the task is older; else 0. */
-export function Money({ task, events, from }: { task: Task; events: TaskEvent[]; from: number }) {
+/** `from`: first block whose events are known, if the task is older; else 0. `pruned`: the node keeps no older ones. */
+export function Money({ task, events, from, pruned }: { task: Task; events: TaskEvent[]; from: number; pruned: boolean }) {
     const entries = entriesOf(task, events);
     const values = useValues(entries.filter(({ amount }) => amount === undefined).map(({ event }) => event.transactionHash));
     const weiOf = ({ amount, event }: Entry) => (amount === undefined ? (values.get(event.transactionHash) ?? undefined) : big(amount));
@@ -72,7 +73,7 @@ export function Money({ task, events, from }: { task: Task; events: TaskEvent[];
             <p class="caption">
                 Now in escrow: <Coins of={task.task.escrow} />, for audits <Coins of={task.task.auditBudget} />.{" "}
                 {from > 0
-                    ? `What moved before block ${count(from)} is not known: this node keeps no older blocks.`
+                    ? `What moved before block ${count(from)} is not known: ${pruned ? "this node keeps no older blocks" : "older blocks were not read"}.`
                     : isKnown && (
                           <>
                               Put in <Coins of={hex(sum("in"))} />, paid out <Coins of={hex(sum("out"))} />
@@ -80,26 +81,27 @@ export function Money({ task, events, from }: { task: Task; events: TaskEvent[];
                           </>
                       )}
             </p>
-            <Table
+            <LongTable
                 label="Money"
                 head={[["block", "num"], ["who"], ["for"], ["in", "num"], ["out", "num"], ["lost by others", "num"]]}
-                empty={entries.length === 0 && (from > 0 ? "Nothing moved in the blocks that this node keeps." : "Nothing was paid yet.")}
-            >
-                {entries.map((one) => {
+                empty={from > 0 ? "Nothing moved in the blocks that were read." : "Nothing was paid yet."}
+                rows={entries}
+                keyOf={(one) => `${one.event.blockHash}${one.event.logIndex}`}
+                cells={(one) => {
                     const wei = weiOf(one);
                     const cell = (side: Side) => (side !== one.side ? "" : wei === undefined ? (values.has(one.event.transactionHash) ? "not kept" : "…") : <Coins of={hex(wei)} />);
                     return (
-                        <tr key={`${one.event.blockHash}${one.event.logIndex}`}>
+                        <>
                             <td class="num"><BlockLink of={one.event.height} /></td>
                             <td><Address of={one.who} /></td>
                             <td>{tame(one.what)}</td>
                             <td class="num">{cell("in")}</td>
                             <td class="num">{cell("out")}</td>
                             <td class="num">{cell("other")}</td>
-                        </tr>
+                        </>
                     );
-                })}
-            </Table>
+                }}
+            />
         </>
     );
 }

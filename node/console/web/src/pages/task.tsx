@@ -6,14 +6,16 @@ import { Chart } from "../chart";
 import { EventList } from "../events";
 import { big, bytes, coins, count, figure, hex, many, num, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
-import { useTaskEvents } from "../kept";
-import { Address, BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
+import { kAtOnce, useTaskEvents } from "../kept";
+import { Address, BlockLink, Coins, ErrorLine, Facts, Hash, Panel, Pending, State, Tiles } from "../parts";
 import type { Bids, Dispute, Group, Page, Task, TaskExplanation } from "../records";
 import type { TaskEvent } from "../rpc";
 import { Send, useAccount } from "../actions";
+import { LongTable } from "../windowed";
 import { GroupPanel, RoundsProgress, termsOfRounds, tilesOfRounds } from "./group";
 import { Metrics } from "./metrics";
 import { Money } from "./money";
+import { Raise } from "./raise";
 import { ReceiptPanel } from "./receipt";
 import { Legend, Strip } from "./strip";
 
@@ -38,7 +40,7 @@ function Progress({ task, events, from }: { task: Task; events: TaskEvent[]; fro
         }
         return { x: points.map((p) => p[0]), committed: points.map((p) => p[1]), verified: points.map((p) => p[2]) };
     }, [events, task, from]);
-    if (x.length < 2) return <p class="dim">{from ? "Nothing was trained in the blocks that this node keeps." : "Nothing was trained yet."}</p>;
+    if (x.length < 2) return <p class="dim">{from ? "Nothing was trained in the blocks that were read." : "Nothing was trained yet."}</p>;
     return (
         <Chart
             label="Steps of the training"
@@ -69,22 +71,23 @@ function BidTable({ id }: { id: string }) {
                     </>
                 )}
             </p>
-            <Table
+            <LongTable
                 label="Bids"
                 head={[["bidder"], ["outcome"], ["asked", "num"], ["paid", "num"], ["place", "num"], ["why"]]}
-                empty={data.bids.length === 0 && (data.closed ? "No bid was made in this round." : "No bid was made yet.")}
-            >
-                {data.bids.map((one) => (
-                    <tr key={one.bidder}>
+                empty={data.closed ? "No bid was made in this round." : "No bid was made yet."}
+                rows={data.bids}
+                keyOf={(one) => one.bidder}
+                cells={(one) => (
+                    <>
                         <td><Address of={one.bidder} /></td>
                         <td><State of={one.outcome} /></td>
                         <td class="num">{one.revealed ? <Coins of={one.price} /> : "sealed"}</td>
                         <td class="num">{big(one.paid) ? <Coins of={one.paid} /> : "–"}</td>
                         <td class="num">{one.rank || "–"}</td>
-                        <td class="text">{tame(one.why, 200)}</td>
-                    </tr>
-                ))}
-            </Table>
+                        <td class="text" title={tame(one.why, 200)}>{tame(one.why, 200)}</td>
+                    </>
+                )}
+            />
         </>
     );
 }
@@ -102,7 +105,7 @@ function Reason({ of }: { of: TaskExplanation }) {
 }
 
 /** What the requester can do now. */
-function Requester({ id, task }: { id: number; task: Task }) {
+function Requester({ id, task, rounds }: { id: number; task: Task; rounds: boolean }) {
     const account = useAccount();
     const { requester, state } = task.task;
     // The task may be seen as settled before the wallet's transaction is: its outcome is shown then too.
@@ -110,15 +113,19 @@ function Requester({ id, task }: { id: number; task: Task }) {
     useEffect(() => setOffered((before) => before || state === "delivering"), [state]);
     if (account?.address !== requester.toLowerCase()) return null;
     const call = (method: string) => () => ({ contract: "IMarket" as const, method, args: [BigInt(id)] });
+    const open = ["bidding", "assigned", "running"].includes(state);
     return (
-        <p>
-            {(state === "delivering" || offered) && (
-                <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" over={state !== "delivering"} />
-            )}
-            {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
-            <a href={`#/post/${id}`}>Post one like it</a>
-            {["bidding", "assigned", "running"].includes(state) && <> · <a href={`#/upload/${id}`}>Upload its files again</a></>}
-        </p>
+        <>
+            <p>
+                {(state === "delivering" || offered) && (
+                    <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" over={state !== "delivering"} />
+                )}
+                {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
+                <a href={`#/post/${id}`}>Post one like it</a>
+                {open && <> · <a href={`#/upload/${id}`}>Upload its files again</a></>}
+            </p>
+            {open && !rounds && <Raise id={id} task={task} />}
+        </>
     );
 }
 
@@ -131,21 +138,30 @@ const tilesOf = ({ spec, committed, segments, clear, paid }: Task): [string, Com
     ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
 ];
 
+const kStrips = 20; // runs that are shown at once
+
 export function TaskPage({ id }: { id: number }) {
     const known = Number.isSafeInteger(id) && id >= 0;
     const name = known ? hex(id) : null;
     const task = useQuery<Task | null>(name && "retrace_task", [name], { task: id });
-    const { events, from, error } = useTaskEvents(id, num(task.data?.task.postedHeight));
+    const { events, from, error, readOlder, reading } = useTaskEvents(id, num(task.data?.task.postedHeight));
     const reason = useQuery<TaskExplanation | null>(name && "retrace_explainTask", [name], { task: id });
     const disputes = useQuery<Page<Dispute>>(name && "retrace_disputes", [{ task: name, limit: 50 }], { task: id });
     const group = useQuery<Group | null>(name && "retrace_group", [name], { task: id });
+    const [strips, setStrips] = useState(kStrips);
     useTitle(task.data ? `${tame(task.data.spec.name)}, task ${id}` : `task ${id}`);
     if (!known) return <p class="error">A task has a number.</p>;
     if (!task.data) return <Pending error={task.error} data={task.data} what={`task ${id}`} />;
     const { spec, task: record } = task.data;
     const untold = [reason.error, disputes.error, group.error].filter(Boolean).join("; ");
     const list = events ?? [];
-    const older = from > 0 && <p class="caption">This node keeps no blocks before <BlockLink of={from} />, so what happened earlier is not shown.</p>;
+    const older = from > 0 && (
+        <p class="caption">
+            {readOlder ? "What happened before block " : "This node keeps no blocks before "}
+            <BlockLink of={from} />
+            {readOlder ? " is not read yet." : ", so what happened earlier is not shown."}
+        </p>
+    );
     const rounds = group.data?.group ? group.data : null;
     return (
         <>
@@ -155,12 +171,17 @@ export function TaskPage({ id }: { id: number }) {
             <Tiles rows={rounds ? tilesOfRounds(spec, rounds) : tilesOf(task.data)} />
             {reason.data && <Reason of={reason.data} />}
             <ErrorLine text={untold && `Not all of this task is shown: ${untold}`} />
-            <Requester id={id} task={task.data} />
+            <Requester id={id} task={task.data} rounds={rounds !== null} />
             <Panel title="Segments">
                 {task.data.runs.length === 0 && <p class="dim">No solver was assigned yet; the bids below say why.</p>}
-                {[...task.data.runs].reverse().slice(0, 20).map((run) => (
+                {[...task.data.runs].reverse().slice(0, strips).map((run) => (
                     <Strip key={run.index} task={task.data as Task} run={run} disputes={disputes.data?.items ?? []} />
                 ))}
+                {task.data.runs.length > strips && (
+                    <p>
+                        <button type="button" onClick={() => setStrips(strips + kStrips)}>Show older runs</button> {count(task.data.runs.length - strips)} more
+                    </p>
+                )}
                 {task.data.runs.length > 0 && <Legend />}
             </Panel>
             <GroupPanel of={group.data} />
@@ -179,11 +200,18 @@ export function TaskPage({ id }: { id: number }) {
             </Panel>
             <div class="columns">
                 <Panel title="Money">
-                    <Money task={task.data} events={list} from={from} />
+                    <Money task={task.data} events={list} from={from} pruned={!readOlder} />
                 </Panel>
                 <Panel title="Events" aside={`${list.length}`}>
                     {older}
-                    {list.length > 0 && <EventList events={[...list].reverse().slice(0, 500)} label="Events of the task" />}
+                    {readOlder && (
+                        <p>
+                            <button type="button" disabled={reading} onClick={readOlder}>
+                                {reading ? "Reading …" : `Read ${count(kAtOnce)} older blocks`}
+                            </button>
+                        </p>
+                    )}
+                    {list.length > 0 && <EventList events={[...list].reverse()} label="Events of the task" />}
                 </Panel>
             </div>
             {task.data.runs.length > 0 && group.data !== undefined && <ReceiptPanel task={task.data} rounds={rounds !== null} />}
