@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "node/cmd/machine/machine_json.hpp"
+#include "node/cmd/machine/page_sessions.hpp"
 #include "node/console/console.hpp"
 #include "node/net/http_head.hpp"
 #include "node/platform/permissions.hpp"
@@ -134,20 +135,33 @@ struct MachinePage::Impl {
           dispatcher(router, {}),
           server(server_options(options), dispatcher) {}
 
-    /// Calls `handler` for a request with the token and of no foreign page.
+    /// Calls `handler` for a request that shows the token, of no foreign page.
     HttpHandler guarded(std::string method, HttpHandler handler) {
         return [this, method = std::move(method), handler = std::move(handler)](const HttpRequest& request) {
             if (request.foreign) return refusal(403, "a page of another origin asks; nothing is answered to it");
-            if (!rpc::shows_token(request.authorization, token))
-                return refusal(401, "the token is missing or wrong; open the link that the agent printed");
-            if (request.method != method) return refusal(405, "this path is for " + method);
-            return handler(request);
+            const auto shown = sessions->shown(request);
+            if (!shown) return refusal(401, "the token is missing or wrong; open the link that the agent printed");
+            HttpReply out = request.method == method ? handler(request) : refusal(405, "this path is for " + method);
+            out.headers.emplace_back("Retrace-Proof", sessions->code_of_answer(*shown, out));
+            return out;
         };
+    }
+
+    /// The agent shows that it knows the token, before the page does.
+    HttpReply greet(const HttpRequest& request) {
+        constexpr std::string_view kName = "/machine/hello?nonce=";
+        if (request.foreign) return refusal(403, "a page of another origin asks; nothing is answered to it");
+        const std::string_view target = request.target;
+        const auto greeting =
+            sessions->greet(target.starts_with(kName) ? target.substr(kName.size()) : std::string_view());
+        if (!greeting || request.method != "GET") return refusal(400, "give a nonce of 64 hex digits");
+        return answer(200, {{"session", greeting->session}, {"code", greeting->code}});
     }
 
     void add_routes() {
         server.page([](const HttpRequest& request) { return answer_page(request); });
         server.route({"/console/", 0, answer_console});
+        server.route({"/machine/hello", 0, [this](const HttpRequest& request) { return greet(request); }});
         server.route(
             {"/machine/state", 0, guarded("GET", [this](const HttpRequest&) {
                  json::object out = state_json({options.role, options.node_url}, options.board->get(), options.facts());
@@ -169,6 +183,7 @@ struct MachinePage::Impl {
 
     PageOptions options;
     std::string token;
+    std::unique_ptr<PageSessions> sessions;
     SelfTest self_test;
     const rpc::Router router;  // without methods
     const rpc::Dispatcher dispatcher;
@@ -182,13 +197,14 @@ MachinePage::~MachinePage() = default;
 Result<std::unique_ptr<MachinePage>> MachinePage::open(PageOptions options) {
     RETRACE_CHECK(make_private_folder(options.data_dir.string()));
     auto impl = std::make_unique<Impl>(std::move(options));
-    // Made anew at each start: whoever takes the port of an agent that has ended is shown its token by a tab that was left open.
+    // Made anew at each start: a link of an agent that has ended, which whoever took its port may have been given, opens nothing.
     const std::string kept = (impl->options.data_dir / "console-token").string();
     std::error_code failed;
     std::filesystem::remove(kept, failed);
     if (failed) return error(kept + ": cannot be replaced: " + failed.message());
     RETRACE_TRY(token, rpc::load_admin_token(kept));
     impl->token = std::move(token);
+    impl->sessions = std::make_unique<PageSessions>(impl->token);
     impl->add_routes();
     RETRACE_TRY(port, impl->server.bind());
     impl->port = port;

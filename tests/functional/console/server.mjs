@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How the node serves the console: size, headers, a restart, bad input. The chain is a developer's without a market.
 import assert from "node:assert/strict";
+import crypto from "node:crypto";
 import http from "node:http";
 import path from "node:path";
 import WebSocket, { WebSocketServer } from "ws";
@@ -210,17 +211,41 @@ const kAgent = { role: "verifier", node: "http://127.0.0.1:1", address: "", endp
     ledger: { chain_id: 1, height: 1, block_time: 1, pace_s: 1, balance: "0x0", bonded: "0x0", locked: "0x0", unbonding: "0x0", unbond_height: 0, income_first: 0,
         income_last: 1, income_complete: true, total: kSum, tasks: [], audits: [], days: [], trouble: "" } };
 
-/// An agent's page keeps its stop button whatever the agent tells, and shows its token to nobody once the agent is gone.
+/// An agent that knows the token, as node/cmd/machine/page_sessions.hpp describes it.
+function codesOf(token) {
+    const code = (...parts) => crypto.createHmac("sha256", token).update(parts.join("\n")).digest("hex");
+    const session = "cd".repeat(32);
+    return {
+        greeting: (nonce) => ({ session, code: code("retrace/agent/1", nonce, session) }),
+        knows: ({ method, url, headers }) => {
+            const [scheme, own, number, shown] = String(headers.authorization).split(" ");
+            return scheme === "Retrace" && own === session && shown === code("retrace/page/1", own, number, method, url);
+        },
+        proof: ({ headers }, status, body) => code("retrace/answer/1", session, headers.authorization.split(" ")[2], status, body),
+    };
+}
+
+/// An agent's page keeps its stop button whatever the agent tells, and shows its token to nobody.
 export async function anAgentsPageIsWaryOfItsPort() {
     const { url, node } = await startNode("agent", 0);
     // Its files are those of a real agent.
     const real = start("solver", "--node", url, "--dev-account", "4", "--data-dir", path.join(folder, "agent-solver"), "--port", "0", "--console-port", "0");
     const own = await until(30, "the link", () => /its own page, for you alone: (http:[^#\s]+)/.exec(real.out)?.[1]).catch((error) => { throw new Error(`${error.message}: ${real.err}`); });
     const token = "ab".repeat(32);
-    const state = { told: kAgent, stops: 0, shown: [] };
+    const state = { told: kAgent, stops: 0, shown: [], knows: true };
+    const codes = codesOf(token);
     const server = () => http.createServer(async (request, reply) => {
-        if (request.headers.authorization) state.shown.push(request.headers.authorization);
-        const json = (value) => reply.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+        state.shown.push(`${request.url} ${JSON.stringify(request.headers)}`);
+        const json = (value) => {
+            const body = JSON.stringify(value);
+            const proof = request.headers.authorization ? { "retrace-proof": state.knows ? codes.proof(request, 200, body) : "00".repeat(32) } : {};
+            reply.writeHead(200, { "content-type": "application/json", ...proof }).end(body);
+        };
+        if (request.url.startsWith("/machine/hello")) {
+            const greeting = codes.greeting(request.url.split("nonce=")[1]);
+            return json(state.knows ? greeting : { ...greeting, code: "00".repeat(32) });
+        }
+        if (request.url.startsWith("/machine/")) assert.ok(!state.knows || codes.knows(request), "the page shows that it knows the token");
         if (request.url === "/machine/stop") return state.stops++, json({ stopping: true });
         if (request.url.startsWith("/machine/log")) return json({ first: 0, lines: ["a line"] });
         if (request.url === "/machine/state") return json(state.told);
@@ -236,7 +261,7 @@ export async function anAgentsPageIsWaryOfItsPort() {
     const browser = await openBrowser();
     const page = await openPage(browser, `http://127.0.0.1:${port}/`);
     await page.getByText("The token is missing or wrong").waitFor();
-    assert.equal(state.shown.length, 0, "nothing is asked without a token");
+    assert.ok(!state.shown.some((one) => one.startsWith("/machine/")), "nothing is asked without a token");
     // A link that is pasted into the open tab.
     await page.evaluate((to) => { location.hash = to; }, token);
     await page.getByText("this machine as a verifier").waitFor();
@@ -259,9 +284,17 @@ export async function anAgentsPageIsWaryOfItsPort() {
     await page.getByRole("button", { name: "End", exact: true }).click();
     await page.getByText("It ends now.").waitFor();
     assert.equal(state.stops, 1);
-    assert.ok(state.shown.every((one) => one === `Bearer ${token}`));
+    assert.ok(state.shown.some((one) => one.includes('"authorization"')));
 
-    // Another program takes the port after the page has seen it closed.
+    // Another program has the port at once, so that the page sees it closed at no time; then after that.
+    state.knows = false;
+    await page.getByText("Something else than the agent answers").waitFor({ timeout: 15_000 });
+    await page.evaluate((to) => { location.hash = to; }, token);
+    await page.getByText("The token is missing or wrong").waitFor({ timeout: 15_000 });
+    assert.ok(!state.shown.some((one) => one.includes(token)), "the token is sent to nobody");
+    state.knows = true;
+    await page.evaluate((to) => { location.hash = to; }, token);
+    await page.getByText("not connected").waitFor({ state: "detached", timeout: 15_000 });
     agent.closeAllConnections();
     await new Promise((resolve) => agent.close(resolve));
     await page.getByText("The agent does not answer: it has ended, or was started again.").waitFor({ timeout: 15_000 });
@@ -271,7 +304,7 @@ export async function anAgentsPageIsWaryOfItsPort() {
     await page.waitForTimeout(5_000);
     await page.reload();
     await page.getByText("The token is missing or wrong").waitFor();
-    assert.deepEqual(state.shown, [], "whoever takes the port is not shown the token");
+    assert.ok(!state.shown.some((one) => one.startsWith("/machine/") || one.includes(token)), "whoever takes the port is asked nothing");
     assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
     await browser.close();
     other.closeAllConnections();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The page of one running agent, for its operator: what it earned, what it does, its self-test and its log.
 import { render } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { coins, count, duration, figure, tame, time } from "./format";
 import { Boundary } from "./boundary";
-import { ask, type Choice, Ended, forgetToken, kMissing, type LogPage, type Machine, type Sum, takeToken } from "./machine_api";
+import { Agent, type Choice, Ended, forgetToken, kMissing, type LogPage, type Machine, type Sum, takeToken } from "./machine_api";
 import { Coins, ErrorLine, Facts, Panel, Table, Tiles } from "./parts";
 import "./style.css";
 
@@ -169,11 +169,11 @@ function Reserved({ of }: { of: Machine }) {
 
 const kGrades: { [grade: string]: string } = { pass: "good", warn: "busy", fail: "bad" };
 
-function SelfTest({ of, token }: { of: Machine["self_test"]; token: string }) {
+function SelfTest({ of, agent }: { of: Machine["self_test"]; agent: Agent | undefined }) {
     const [error, setError] = useState("");
     const start = () => {
         setError("");
-        ask(token, "/machine/self-test", "POST").catch((failed: Error) => setError(failed.message));
+        agent?.ask("/machine/self-test", "POST").catch((failed: Error) => setError(failed.message));
     };
     return (
         <Panel title="Self-test" aside={of.made ? `made ${time(of.made)}` : undefined}>
@@ -202,22 +202,23 @@ function SelfTest({ of, token }: { of: Machine["self_test"]; token: string }) {
 }
 
 /** The newest lines that the agent has in memory. The list follows its end while the end is seen. */
-function Log({ token }: { token: string }) {
+function Log({ agent }: { agent: Agent | undefined }) {
     const [lines, setLines] = useState<string[]>([]);
     const next = useRef(0);
     const box = useRef<HTMLPreElement>(null);
     const follows = useRef(true);
     const tick = useCallback(async () => {
+        if (!agent) return;
         try {
-            const page = await ask<LogPage>(token, `/machine/log?from=${next.current}`);
+            const page = await agent.ask<LogPage>(`/machine/log?from=${next.current}`);
             const restarted = page.first < next.current;
             next.current = page.first + page.lines.length;
             if (page.lines.length > 0 || restarted) setLines((old) => [...(restarted ? [] : old), ...page.lines].slice(-kLogLines));
         } catch {
             // The state says that the agent does not answer.
         }
-    }, [token]);
-    usePoll(token ? tick : null);
+    }, [agent]);
+    usePoll(agent ? tick : null);
     useEffect(() => {
         if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight;
     }, [lines]);
@@ -240,14 +241,14 @@ function Log({ token }: { token: string }) {
 }
 
 /** The button that ends the agent, which asks once more. */
-function Stop({ of, token }: { of: Machine; token: string }) {
+function Stop({ of, agent }: { of: Machine; agent: Agent | undefined }) {
     const [asks, setAsks] = useState(false);
     const [said, setSaid] = useState("");
     const [error, setError] = useState("");
     const drains = of.role === "solver";
     const stop = () => {
         setAsks(false);
-        ask(token, "/machine/stop", "POST").then(
+        agent?.ask("/machine/stop", "POST").then(
             () => setSaid(drains ? "It drains: it bids no more and ends at the next checkpoint of each task." : "It ends now."),
             (failed: Error) => setError(failed.message),
         );
@@ -277,6 +278,7 @@ function Stop({ of, token }: { of: Machine; token: string }) {
 
 function App() {
     const [token, setToken] = useState(takeToken);
+    const agent = useMemo(() => (token ? new Agent(token) : undefined), [token]);
     const [machine, setMachine] = useState<Machine>();
     const [trouble, setTrouble] = useState(token ? "" : kMissing);
     // A link that is pasted into an open tab loads nothing.
@@ -286,8 +288,9 @@ function App() {
         return () => window.removeEventListener("hashchange", change);
     }, []);
     const tick = useCallback(async () => {
+        if (!agent) return;
         try {
-            const told = await ask<Machine>(token, "/machine/state");
+            const told = await agent.ask<Machine>("/machine/state");
             if (typeof told.ledger !== "object" || !told.ledger || typeof told.self_test !== "object" || !told.self_test)
                 throw new Ended("Something else than the agent answers. Open the link that the agent prints at its start.");
             setMachine(told);
@@ -298,8 +301,8 @@ function App() {
             forgetToken();
             setToken("");
         }
-    }, [token]);
-    usePoll(token ? tick : null);
+    }, [agent]);
+    usePoll(agent ? tick : null);
     useEffect(() => {
         if (machine) document.title = `${machine.role} – Retrace agent`;
     }, [machine?.role]);
@@ -335,9 +338,9 @@ function App() {
                             <Doing of={machine} />,
                             <Reserved of={machine} />,
                             machine.role === "solver" && <Choices of={machine} />,
-                            <SelfTest of={machine.self_test} token={token} />,
-                            <Log token={token} />,
-                            <Stop of={machine} token={token} />,
+                            <SelfTest of={machine.self_test} agent={agent} />,
+                            <Log agent={agent} />,
+                            <Stop of={machine} agent={agent} />,
                         ].map((panel, i) => (
                             <Boundary key={i} failed={(error) => <ErrorLine text={`A part of this page cannot be shown: ${error}`} />}>
                                 {panel}

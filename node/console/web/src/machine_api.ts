@@ -84,7 +84,7 @@ export function takeToken(): string {
     return sessionStorage.getItem(kStored) ?? "";
 }
 
-/** A token is that of one process. Once nobody answers, whoever takes the port next must not be shown it. */
+/** A token is that of one process. Once it has ended, there is nobody to whom it opens anything. */
 export const forgetToken = () => sessionStorage.removeItem(kStored);
 
 /** The agent answered with a status other than 200 and 202. */
@@ -102,24 +102,71 @@ export class Ended extends Error {}
 
 const kTimeoutMs = 8_000;
 export const kMissing = "The token is missing or wrong; open the link that the agent printed when it was started last.";
+const kOther = "Something else than the agent answers. Open the link that the agent prints at its start.";
 
-/** An Ended is the last answer: the token is not to be shown again. */
-export async function ask<T>(token: string, path: string, method = "GET"): Promise<T> {
-    if (!token) throw new Refused(401, kMissing);
-    const reply = await fetch(path, {
-        method,
-        headers: { authorization: `Bearer ${token}` },
-        cache: "no-store",
-        credentials: "omit",
-        redirect: "error",
-        signal: AbortSignal.timeout(kTimeoutMs),
-    }).catch((failed: Error) => {
+const bytes = (text: string) => new TextEncoder().encode(text);
+const digits = (of: ArrayBuffer | Uint8Array) => [...new Uint8Array(of)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+    const out = new Uint8Array(a.length + b.length);
+    out.set(a);
+    out.set(b, a.length);
+    return out;
+}
+
+/**
+ * The agent behind the link. It shows first that it knows the token, and each of its answers too; the page shows it with each request,
+ * and sends it to nobody (node/cmd/machine/page_sessions.hpp).
+ */
+export class Agent {
+    private session?: string;
+    private requests = 0;
+    private turn: Promise<unknown> = Promise.resolve();
+    private readonly key: Promise<CryptoKey>;
+
+    constructor(token: string) {
+        this.key = crypto.subtle.importKey("raw", bytes(token), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    }
+
+    /** An Ended is the last answer: nothing is to be asked again. One request after another, because their numbers have to grow. */
+    ask<T>(path: string, method = "GET"): Promise<T> {
+        const answer = this.turn.then(() => this.send<T>(path, method));
+        this.turn = answer.catch(() => undefined);
+        return answer;
+    }
+
+    /** Of lines, the last of which may be bytes. */
+    private async code(lines: (string | number)[], body = new Uint8Array()): Promise<string> {
+        return digits(await crypto.subtle.sign("HMAC", await this.key, joined(bytes(lines.join("\n")), body) as BufferSource));
+    }
+
+    private async begin(): Promise<string> {
+        const nonce = digits(crypto.getRandomValues(new Uint8Array(32)));
+        const reply = await fetched(`/machine/hello?nonce=${nonce}`, { method: "GET" });
+        const told = (await reply.json().catch(() => null)) as { session?: unknown; code?: unknown } | null;
+        const session = String(told?.session);
+        if (!/^[0-9a-f]{64}$/.test(session)) throw new Ended(kOther);
+        // Another token: this page's link is of an earlier start, or somebody else has the port.
+        if (told?.code !== (await this.code(["retrace/agent/1", nonce, session]))) throw new Ended(kMissing);
+        return session;
+    }
+
+    private async send<T>(path: string, method: string): Promise<T> {
+        const session = (this.session ??= await this.begin());
+        const number = ++this.requests;
+        const code = await this.code(["retrace/page/1", session, number, method, path]);
+        const reply = await fetched(path, { method, headers: { authorization: `Retrace ${session} ${number} ${code}` } });
+        const body = new Uint8Array(await reply.arrayBuffer().catch(() => new ArrayBuffer(0)));
+        if (reply.headers.get("retrace-proof") !== (await this.code(["retrace/answer/1", session, number, reply.status, ""], body))) throw new Ended(kOther);
+        const answer = JSON.parse(new TextDecoder().decode(body)) as T & { error?: unknown };
+        if (!reply.ok) throw new Refused(reply.status, typeof answer.error === "string" ? answer.error : `status ${reply.status}`);
+        return answer;
+    }
+}
+
+/** An Ended if nobody listens. */
+function fetched(path: string, request: RequestInit): Promise<Response> {
+    return fetch(path, { ...request, cache: "no-store", credentials: "omit", redirect: "error", signal: AbortSignal.timeout(kTimeoutMs) }).catch((failed: Error) => {
         if (failed.name === "TimeoutError") throw new Error("The agent does not answer in time.");
         throw new Ended("The agent does not answer: it has ended, or was started again. Open the link that it prints at its start.");
     });
-    if (reply.status === 401) throw new Ended(kMissing);
-    const answer = (await reply.json().catch(() => null)) as (T & { error?: unknown }) | null;
-    if (!answer) throw new Ended("Something else than the agent answers. Open the link that the agent prints at its start.");
-    if (!reply.ok) throw new Refused(reply.status, typeof answer.error === "string" ? answer.error : `status ${reply.status}`);
-    return answer;
 }

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <thread>
 
+#include "ledger/crypto/kdf.hpp"
 #include "node/net/http_client.hpp"
 #include "node/platform/files.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
@@ -52,11 +53,29 @@ protected:
         url = link.substr(0, link.find("/#"));
         token = link.substr(link.find('#') + 1);
     }
-    /// A request as the page makes it.
-    HttpReply ask(const std::string& path, const std::string& method = "GET", const std::string& shown = "") const {
-        HttpConnection connection(*parse_url(url));
+    static std::string code(const std::string& key, const std::string& text) {
+        return to_hex(ledger::hmac_sha256(view(std::string_view(key)), view(std::string_view(text))));
+    }
+    json::object greeting(const std::string& nonce) const {
+        const HttpReply reply = send({"GET", "/machine/hello?nonce=" + nonce, {}});
+        EXPECT_EQ(reply.status, 200U);
+        return json::parse(std::string(reply.body.begin(), reply.body.end())).as_object();
+    }
+    /// The header of a request as the page makes it, the first one of a session unless `number` says another.
+    std::string shown(const std::string& path, const std::string& method, const std::string& key, int number = 1,
+                      std::string session = "") const {
+        if (session.empty()) session = greeting(std::string(64, '1')).at("session").as_string();
+        const std::string head = session + "\n" + std::to_string(number);
+        return "Retrace " + session + " " + std::to_string(number) + " " +
+               code(key, "retrace/page/1\n" + head + "\n" + method + "\n" + path);
+    }
+    HttpReply ask(const std::string& path, const std::string& method = "GET", const std::string& key = "") const {
         HttpRequest request{method, path, {}};
-        request.authorization = "Bearer " + (shown.empty() ? token : shown);
+        request.authorization = shown(path, method, key.empty() ? token : key);
+        return send(request);
+    }
+    HttpReply send(const HttpRequest& request) const {
+        HttpConnection connection(*parse_url(url));
         auto reply = connection.exchange(request, 1 << 20, kernels::StopToken::after(std::chrono::seconds(10)));
         EXPECT_TRUE(reply.has_value());
         return reply ? *reply : HttpReply{};
@@ -90,8 +109,8 @@ protected:
     }
     std::uint16_t port() const { return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))); }
     std::string get(const std::string& headers, const std::string& path = "/machine/state") const {
-        return raw("GET " + path + " HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer " + token + "\r\n" +
-                   headers + "\r\n");
+        return raw("GET " + path + " HTTP/1.1\r\nConnection: close\r\nAuthorization: " + shown(path, "GET", token) +
+                   "\r\n" + headers + "\r\n");
     }
 
     test::TemporaryFolder folder;
@@ -114,9 +133,59 @@ TEST_F(MachinePage, AnswersOnlyWhoShowsTheToken) {
         EXPECT_EQ(ask(path, "GET", std::string(64, '0')).status, 401U);
         EXPECT_EQ(ask(path, "POST", token.substr(1)).status, 401U);
         EXPECT_EQ(ask(path + std::string("?token=") + token, "GET", "x").status, 401U) << "no address holds it";
+        HttpRequest plain{"GET", path, {}};
+        plain.authorization = "Bearer " + token;
+        EXPECT_EQ(send(plain).status, 401U) << "nobody has a reason to send it";
     }
     EXPECT_EQ(stops + tests, 0);
     EXPECT_EQ(ask("/machine/state").status, 200U);
+}
+
+TEST_F(MachinePage, ShowsThatItKnowsTheTokenBeforeThePageDoes) {
+    open();
+    const std::string nonce(64, 'a');
+    const json::object told = greeting(nonce);
+    const std::string session(told.at("session").as_string());
+    EXPECT_EQ(told.at("code").as_string(), code(token, "retrace/agent/1\n" + nonce + "\n" + session));
+    EXPECT_NE(greeting(nonce).at("session").as_string(), session);
+    for (const std::string& wrong : {std::string(), nonce.substr(1), nonce + "a", std::string(64, 'g')})
+        EXPECT_EQ(send({"GET", "/machine/hello?nonce=" + wrong, {}}).status, 400U) << wrong;
+    EXPECT_EQ(send({"POST", "/machine/hello?nonce=" + nonce, {}}).status, 400U);
+    // Each answer has a code too, so that nobody else's is taken for it.
+    const std::string reply = raw("GET /machine/log HTTP/1.1\r\nConnection: close\r\nHost: " + url.substr(7) +
+                                  "\r\nAuthorization: " + shown("/machine/log", "GET", token, 7, session) + "\r\n\r\n");
+    const std::size_t body = reply.find("\r\n\r\n");
+    ASSERT_NE(body, std::string::npos) << reply;
+    EXPECT_THAT(reply, HasSubstr("Retrace-Proof: " +
+                                 code(token, "retrace/answer/1\n" + session + "\n7\n200\n" + reply.substr(body + 4))));
+}
+
+TEST_F(MachinePage, TakesNoRequestTwiceAndNoOther) {
+    open();
+    const std::string session(greeting(std::string(64, '1')).at("session").as_string());
+    const auto status = [&](const std::string& path, const std::string& header, const std::string& method = "GET") {
+        HttpRequest request{method, path, {}};
+        request.authorization = header;
+        return send(request).status;
+    };
+    const std::string fifth = shown("/machine/state", "GET", token, 5, session);
+    EXPECT_EQ(status("/machine/state", fifth), 200U);
+    EXPECT_EQ(status("/machine/state", fifth), 401U);
+    EXPECT_EQ(status("/machine/state", shown("/machine/state", "GET", token, 4, session)), 401U);
+    const std::string sixth = shown("/machine/state", "GET", token, 6, session);
+    EXPECT_EQ(status("/machine/stop", sixth, "POST"), 401U);
+    EXPECT_EQ(status("/machine/state", sixth, "POST"), 401U);
+    EXPECT_EQ(status("/machine/state?from=1", sixth), 401U);
+    EXPECT_EQ(status("/machine/state", sixth), 200U);
+    std::string foreign = session;  // of a session that this process never began
+    foreign.back() = foreign.back() == '0' ? '1' : '0';
+    EXPECT_EQ(status("/machine/state", shown("/machine/state", "GET", token, 7, foreign)), 401U);
+    for (const char* wrong : {"", "Retrace", "Retrace ", "Retrace 1 1 1", "Retrace   "})
+        EXPECT_EQ(status("/machine/state", wrong), 401U) << wrong;
+    EXPECT_EQ(stops, 0);
+    // Of many sessions the oldest ends, so that no old request of it counts again.
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(ask("/machine/state").status, 200U);
+    EXPECT_EQ(status("/machine/state", shown("/machine/state", "GET", token, 8, session)), 401U);
 }
 
 TEST_F(MachinePage, MakesATokenAtEachStartInAFileOfItsOwner) {
@@ -127,7 +196,7 @@ TEST_F(MachinePage, MakesATokenAtEachStartInAFileOfItsOwner) {
     page.reset();
     std::filesystem::permissions(file, std::filesystem::perms(0644));
     open();
-    EXPECT_NE(token, first) << "a tab of the process before may have shown it to whoever took the port";
+    EXPECT_NE(token, first) << "the link of the process before may have been opened at whoever took the port";
     EXPECT_EQ(ask("/machine/state", "GET", first).status, 401U);
     EXPECT_EQ(ask("/machine/state").status, 200U);
     EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
