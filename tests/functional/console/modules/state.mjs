@@ -58,12 +58,15 @@ export function keeps(records, instead = []) {
     };
 }
 
-export const specOf = ({ steps = 90, interval = 10 } = {}) => joined(
-    u32(4), text("name"), filled(1), u64(77), filled(0), filled(2), list([filled(3)]), u64(steps), u64(interval), u64(5), filled(4), u256(9), u16(500), u8(2),
-    u8(1), u8(0), u64(10), u64(10), u64(100), u64(1000), u8(0), u8(0), u256(0), u8(1));
-export const taskOf = ({ id = 2, state = 6, runs = 2 } = {}) => joined(
-    u64(id), filled(6, 20), u8(state), u64(1), u32(1), u64(2), u64(3), u256(0), u256(0), u64(0), filled(0), u32(runs), list([]), list([]), list([]), u64(0), u8(0),
-    u64(0), filled(0));
+export const specOf = ({ steps = 90, interval = 10, ceiling = 9, last = 0, spot = 0 } = {}) => joined(
+    u32(4), text("name"), filled(1), u64(77), filled(0), filled(2), list([filled(3)]), u64(steps), u64(interval), u64(5), filled(4), u256(ceiling), u16(500), u8(2),
+    u8(1), u8(0), u64(10), u64(10), u64(100), u64(1000), u8(0), u8(spot), u256(last), u8(1));
+export const taskOf = ({ id = 2, state = 6, runs = 2, round = 1, first = 0, active = [], wanted = 0 } = {}) => joined(
+    u64(id), filled(6, 20), u8(state), u64(1), u32(round), u64(2), u64(3), u256(0), u256(0), u64(first), filled(0), u32(runs), list(active.map(u32)), list([]), list([]),
+    u64(0), u8(wanted), u64(0), filled(0));
+export const auctionsOf = ({ first = 9, least = 0, failed = 0, left = 0 } = {}) => joined(u256(first), u256(least), u32(failed), u32(left));
+/// Of a run that has stopped.
+export const stopOf = () => joined(u64(1), u8(0));
 export const runOf = ({ task = 2, index = 1, state = 4, first = 0, next = 10, finalised = next - 1, root = 0, solver = 5 } = {}) => joined(
     u64(task), u32(index), filled(solver, 20), u8(state), u256(1), u64(1), u64(2), u256(3), u64(first), u64(next), u64(0), u64(finalised), u64(finalised), list([]), u32(0),
     u256(0), filled(root), u64(0), u32(0), u32(0), u64(0), u64(0), u64(0), u64(0), u32(0), u64(0), u8(0), u64(0), u64(0), u8(0));
