@@ -53,7 +53,7 @@ export const kSeatMatched = 3;
 export const readSpec = record({
     name: text, program: hash, programBytes: u64, init: hash, initialState: hash, data: list(hash), steps: u64, interval: u64, seed: exact,
     contract: hash, ceiling: u256, auditBp: u16, auditors: u8, replicas: u8, hardwareClass: u8, checkpointBlocks: u64, replayBlocks: u64,
-    finishBlocks: u64, stepCost: u64, allowUnaudited: bool, spot: bool, lastCeiling: u256, auctions: u8,
+    finishBlocks: u64, stepCost: u64, allowUnaudited: bool, spot: bool, lastCeiling: u256, auctions: u8, pauseBlocks: u64,
 });
 export const readTask = record({
     id: u64, requester: address, state: u8, postedHeight: u64, round: u32, bidEnd: u64, revealEnd: u64, escrow: u256, auditBudget: u256,
