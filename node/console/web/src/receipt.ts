@@ -224,10 +224,12 @@ export function compare(given: Receipt, own: Receipt, also: Held["also"] = new M
         const isIt = (mine: State | undefined) => mine?.root === state.root && mine.height === state.height;
         return !isIt(roots.get(state.index)) && !isIt(also.get(state.index));
     });
+    const ascend = given.states.every((state, i) => i === 0 || state.index > (given.states[i - 1]?.index ?? -1));
+    const which = wrong.map((state) => state.index).slice(0, 8).join(", ");
     out.push({
         what: `${given.states.length} states`,
-        ok: wrong.length === 0 && given.states.length > 0,
-        note: wrong.length ? `the root or height of state ${wrong.map((state) => state.index).slice(0, 8).join(", ")} is not the ledger's` : "",
+        ok: wrong.length === 0 && given.states.length > 0 && ascend,
+        note: wrong.length ? `the root or height of state ${which} is not the ledger's` : ascend ? "" : "a state is listed twice, or out of order",
     });
     const last = own.states.at(-1)?.index;
     const whole = given.states[0]?.index === 0 && given.states.at(-1)?.index === last;
@@ -239,12 +241,14 @@ export function compare(given: Receipt, own: Receipt, also: Held["also"] = new M
         const mine = proofs.get(audit.segment);
         return !mine || names(mine) !== names(audit) || (audit.height !== 0 && audit.height !== mine.height);
     });
+    const repeated = given.audits.filter((audit, i) => i > 0 && audit.segment <= (given.audits[i - 1]?.segment ?? -1));
     const named = new Set(given.audits.map((audit) => audit.segment));
     const lacking = own.audits.filter((audit) => !named.has(audit.segment));
     const places = (audits: Receipt["audits"]) => audits.map((audit) => audit.segment).slice(0, 8).join(", ");
     const notes = [
         ...(unknown.length ? [`the audit of segment ${places(unknown)} is not the ledger's`] : []),
         ...(lacking.length ? [`the file lacks the audit of segment ${places(lacking)}`] : []),
+        ...(repeated.length ? [`the file lists the audit of segment ${places(repeated)} twice, or out of order`] : []),
     ];
     out.push({ what: `${given.audits.length} audits`, ok: notes.length === 0, note: notes.join("; ") });
     return out;

@@ -113,3 +113,14 @@ test("a file agrees only in every part", async () => {
     for (const change of [{ chain_id: 1 }, { audits: [] }, { seed: 2n }, { interval: 5 }, { states: again.states.slice(1) }, { audits: again.audits.slice(1) }, { data: [] }])
         assert.ok(compare({ ...again, ...change }, receipt, also).some(({ ok }) => !ok), JSON.stringify(Object.keys(change)));
 });
+
+test("a file lists a state and an audit once, in order", async () => {
+    tells(whole);
+    const { receipt } = await receiptOf(1);
+    const given = parseReceipt(textOf(receipt));
+    const [first, last] = given.audits;
+    const notes = (change) => compare({ ...given, ...change }, receipt).filter(({ ok }) => !ok).map(({ note }) => note);
+    assert.deepEqual(notes({ audits: [first, first, last] }), ["the file lists the audit of segment 0 twice, or out of order"]);
+    assert.deepEqual(notes({ audits: [last, first] }), ["the file lists the audit of segment 0 twice, or out of order"]);
+    assert.deepEqual(notes({ states: [given.states[0], ...given.states] }), ["a state is listed twice, or out of order"]);
+});

@@ -68,6 +68,9 @@ TEST(Receipt, IsReadStrictly) {
     EXPECT_THAT(error_of(replaced("\"index\":0", "\"index\":1")), HasSubstr("initial state"));
     EXPECT_THAT(error_of(replaced("\"index\":3", "\"index\":2")), HasSubstr("end of the training"));
     EXPECT_THAT(error_of(replaced("\"segment\":2", "\"segment\":0")), HasSubstr("do not ascend"));
+    Receipt twice = sample();
+    twice.audits.push_back(twice.audits.back());
+    EXPECT_THAT(error_of(to_json(twice)), HasSubstr("the audits do not ascend")) << "an audit that is listed twice";
     EXPECT_THAT(error_of(replaced("\"segment\":2", "\"segment\":3")), HasSubstr("does not exist"));
     EXPECT_THAT(error_of(replaced("\"interval\":100", "\"interval\":0")), HasSubstr("no interval"));
     EXPECT_THAT(error_of(to_json(sample()) + "x"), HasSubstr("not JSON"));
