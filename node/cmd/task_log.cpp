@@ -30,9 +30,10 @@ std::optional<TaskLog::Line> line_of(const std::string& text) {
     const json::object* const object = parsed ? parsed->if_object() : nullptr;
     const json::value* const height = object != nullptr ? object->if_contains("height") : nullptr;
     const json::value* const event = object != nullptr ? object->if_contains("event") : nullptr;
-    if (height == nullptr || !height->is_int64() || height->as_int64() < 0 || event == nullptr || !event->is_string())
-        return std::nullopt;
-    return TaskLog::Line{static_cast<std::uint64_t>(height->as_int64()), printable(std::string(event->as_string()))};
+    // A number over 2^63 is one of the other kind.
+    const bool whole = height != nullptr && (height->is_uint64() || (height->is_int64() && height->as_int64() >= 0));
+    if (!whole || event == nullptr || !event->is_string()) return std::nullopt;
+    return TaskLog::Line{height->to_number<std::uint64_t>(), printable(std::string(event->as_string()))};
 }
 
 /// The oldest block of which the node tells the events; 0 if it does not say.
@@ -130,6 +131,7 @@ int show(const Program& program, const LogFlags& flags) {
     print(program, flags.task, log->lines());
     std::cout.flush();
     if (!missing.empty()) std::cerr << "note: " << missing << std::endl;
+    if (log->is_full()) std::cerr << "note: " << log->full_note() << std::endl;
     if (!flags.solver) return kDone;
     if (!at || !chain_id) {
         print_words(program, flags.task, kept_words(flags.data_dir, flags.task));
@@ -145,8 +147,12 @@ int show(const Program& program, const LogFlags& flags) {
 
 TaskLog::TaskLog(fs::path file) : file_(std::move(file)) {
     std::ifstream in(file_);
-    for (std::string text; lines_.size() < kLinesMax && std::getline(in, text);)
-        if (auto line = line_of(text)) lines_.push_back(std::move(*line));
+    for (std::string text; std::getline(in, text);) {
+        auto line = line_of(text);
+        full_ = full_ || (line && lines_.size() == kLinesMax);
+        if (full_) break;
+        if (line) lines_.push_back(std::move(*line));
+    }
     std::stable_sort(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) { return a.height < b.height; });
 }
 
@@ -156,7 +162,8 @@ Status<> TaskLog::add(std::uint64_t height, const std::string& text) {
                                         [](std::uint64_t at, const Line& one) { return at < one.height; });
     for (auto before = above; before != lines_.begin() && std::prev(before)->height == height; --before)
         if (*std::prev(before) == line) return Unit{};
-    if (lines_.size() >= kLinesMax) return Unit{};
+    full_ = full_ || lines_.size() >= kLinesMax;
+    if (full_) return Unit{};
     std::error_code ignored;
     fs::create_directories(file_.parent_path(), ignored);
     std::ofstream out(file_, std::ios::app);
@@ -164,6 +171,11 @@ Status<> TaskLog::add(std::uint64_t height, const std::string& text) {
     if (!out.flush()) return error(file_.string() + " cannot be written");
     lines_.insert(above, line);
     return Unit{};
+}
+
+std::string TaskLog::full_note() const {
+    return file_.string() + " has " + std::to_string(kLinesMax) +
+           " lines, and no later ones are kept: move it away to keep them";
 }
 
 void add_task_log(CLI::App& parent, Program& program) {

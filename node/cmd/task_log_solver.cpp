@@ -58,6 +58,7 @@ Result<std::vector<SolverWord>> ask_solvers(ChainSession& at, const KeyOptions& 
         } else {
             word.missing = "it does not tell its log now: " + told.error().message;
         }
+        if (log.is_full()) word.missing += (word.missing.empty() ? "" : "; ") + log.full_note();
         word.lines = log.lines();
         out.push_back(std::move(word));
     }

@@ -11,7 +11,7 @@ namespace retrace::node::cli {
 struct SolverWord {
     std::string solver;  ///< Its account.
     std::vector<TaskLog::Line> lines;
-    std::string missing;  ///< Why it tells nothing now, or what it no longer has; empty: nothing is missing.
+    std::string missing;  ///< Why it tells nothing now, or what is not kept; empty: nothing is missing.
 };
 
 /// Asks each solver that had a run of the task at its endpoint on the ledger, with a signature of `key`, and keeps what
