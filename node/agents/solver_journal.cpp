@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <variant>
 
+#include "node/agents/public_reason.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -23,7 +25,7 @@ std::string seconds_text(std::chrono::steady_clock::duration time) {
     return out;
 }
 
-std::string failed(const std::string& why) { return "failed: " + public_reason(why); }
+std::string failed(const std::string& why) { return "failed: " + std::string(public_reason(why)); }
 
 /// How an order of work ended, after how long.
 struct Ending {
@@ -95,7 +97,7 @@ void SolverJournal::on_move(const solver::SolverMove& move) {
     if (const auto* accept = std::get_if<solver::AcceptData>(&move))
         note(accept->task, accept->run, "the program and the data are here: accepts");
     else if (const auto* decline = std::get_if<solver::Decline>(&move))
-        note(decline->task, decline->run, "declines: " + public_reason(decline->reason));
+        note(decline->task, decline->run, "declines: " + std::string(public_reason(decline->reason)));
     else if (const auto* commit = std::get_if<solver::CommitCheckpoint>(&move))
         note(commit->task, commit->run, "commits to checkpoint " + std::to_string(commit->index));
     else if (const auto* round = std::get_if<solver::CommitRound>(&move))

@@ -49,29 +49,8 @@ Result<JournalLine> line_of(std::string_view text) {
     return out;
 }
 
-/// Whether a word of a library's or a peer's reason can name nothing of this machine: no path, address or account.
-bool is_harmless(std::string_view word) {
-    if (word.find_first_of("/\\@~") != std::string_view::npos || word.size() > 40) return false;
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    std::size_t dots = 0;
-    for (std::size_t i = 0; i + 1 < word.size(); ++i) {
-        if (word[i] == ':') return false;  // A port, or an address of IPv6.
-        if (word[i] == '.' && is_digit(word[i + 1])) ++dots;
-    }
-    return dots < 2;
-}
-
-}  // namespace
-
-Bytes encode_journal(std::uint64_t task, const Journal& journal) {
-    std::string out =
-        json::serialize(json::object{{"task", task}, {"ended", journal.ended}, {"dropped", journal.dropped}}) + '\n';
-    for (const JournalLine& line : journal.lines) out += text_of(line);
-    return to_bytes(view(std::string_view(out)));
-}
-
-Result<Journal> decode_journal(View bytes, std::uint64_t task, std::size_t lines_max) {
-    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+/// Takes the head off `rest`: a journal without lines.
+Result<Journal> take_head(std::string_view& rest, std::uint64_t task) {
     const auto first = next_line(rest);
     if (!first) return error("a task's log has no head");
     RETRACE_TRY(parsed, parse_json(view(*first), "the head of a task's log"));
@@ -83,9 +62,41 @@ Result<Journal> decode_journal(View bytes, std::uint64_t task, std::size_t lines
     RETRACE_TRY(dropped, fields.number("dropped"));
     out.ended = ended;
     out.dropped = dropped;
+    return out;
+}
+
+/// Reads the lines of an own file. Returns whether each was whole: the others are counted as dropped.
+bool read_lines(std::string_view rest, Journal& out) {
+    bool whole = true;
     while (!rest.empty()) {
-        if (out.lines.size() == lines_max)
-            return error("a task's log has more than " + std::to_string(lines_max) + " lines");
+        const auto text = next_line(rest);
+        auto line = text ? line_of(*text) : Result<JournalLine>(error("torn"));
+        if (line) {
+            out.lines.push_back(std::move(*line));
+        } else {
+            whole = false;
+            ++out.dropped;
+        }
+        if (!text) break;
+    }
+    return whole;
+}
+
+}  // namespace
+
+Bytes encode_journal(std::uint64_t task, const Journal& journal) {
+    std::string out =
+        json::serialize(json::object{{"task", task}, {"ended", journal.ended}, {"dropped", journal.dropped}}) + '\n';
+    for (const JournalLine& line : journal.lines) out += text_of(line);
+    return to_bytes(view(std::string_view(out)));
+}
+
+Result<Journal> decode_journal(View bytes, std::uint64_t task) {
+    std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    RETRACE_TRY(out, take_head(rest, task));
+    while (!rest.empty()) {
+        if (out.lines.size() == Journal::kLinesMax)
+            return error("a task's log has more than " + std::to_string(Journal::kLinesMax) + " lines");
         const auto text = next_line(rest);
         if (!text) return error("a line of a task's log is too long, or has no end");
         RETRACE_TRY(line, line_of(*text));
@@ -99,18 +110,6 @@ std::string journal_text(std::string_view text) {
     for (char& c : out)
         if (c < ' ' || c > '~') c = '?';
     return out;
-}
-
-std::string public_reason(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        const std::string_view word = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        if (!out.empty()) out += ' ';
-        out += is_harmless(word) ? word : std::string_view("(...)");
-    }
-    return journal_text(out);
 }
 
 Result<std::unique_ptr<TaskJournals>> TaskJournals::open(const fs::path& folder) {
@@ -138,26 +137,28 @@ void TaskJournals::load() {
         const auto head = next_line(rest);
         const auto requester = head ? ledger::parse_address(*head) : std::nullopt;
         auto journal = requester && code == std::errc{} && std::string_view(end) == kEnding
-                           ? decode_journal(view(rest), task, kFileLinesMax)
+                           ? take_head(rest, task)
                            : Result<Journal>(error("no journal"));
         if (!journal) {
             fs::remove(file, ignored);
             continue;
         }
         Kept& kept = tasks_[task];
-        kept.written = journal->lines.size();
         kept.journal = std::move(*journal);
         kept.journal.requester = *requester;
+        const bool whole = read_lines(rest, kept.journal);
+        kept.written = kept.journal.lines.size();
         for (; kept.journal.lines.size() > Journal::kLinesMax; ++kept.journal.dropped) kept.journal.lines.pop_front();
+        if (!whole) write(task, kept);  // Otherwise the next line would follow a torn one.
     }
 }
 
 void TaskJournals::write(std::uint64_t task, Kept& kept) const {
     const std::string head = ledger::to_0x(kept.journal.requester) + '\n';
     const Bytes bytes = encode_journal(task, kept.journal);
-    kept.written = kept.journal.lines.size();
-    if (const auto done = write_durably(file_of(task), {view(std::string_view(head)), View(bytes)}, 0600); !done)
-        spdlog::debug("event=task_log_not_written reason=\"{}\"", done.error().message);
+    const auto done = write_durably(file_of(task), {view(std::string_view(head)), View(bytes)}, 0600);
+    kept.written = done ? kept.journal.lines.size() : kRewrite;
+    if (!done) spdlog::debug("event=task_log_not_written reason=\"{}\"", done.error().message);
 }
 
 void TaskJournals::begin(std::uint64_t task, const ledger::Address& requester) {
@@ -200,10 +201,10 @@ void TaskJournals::add(std::uint64_t task, JournalLine line) {
     if (!journal.lines.empty() && journal.lines.back() == line) return;
     journal.lines.push_back(line);
     for (; journal.lines.size() > Journal::kLinesMax; ++journal.dropped) journal.lines.pop_front();
-    if (kept.written == kFileLinesMax) return write(task, kept);
+    if (kept.written >= kFileLinesMax) return write(task, kept);
     std::ofstream out(file_of(task), std::ios::app);
     out << text_of(line);
-    ++kept.written;
+    kept.written = out.flush() ? kept.written + 1 : kRewrite;
 }
 
 void TaskJournals::update(std::uint64_t height, const std::set<std::uint64_t>& tasks, std::uint64_t keep) {
@@ -223,6 +224,12 @@ void TaskJournals::update(std::uint64_t height, const std::set<std::uint64_t>& t
             ++one;
         }
     }
+}
+
+std::optional<ledger::Address> TaskJournals::requester_of(std::uint64_t task) const {
+    const std::lock_guard lock(mutex_);
+    const auto known = tasks_.find(task);
+    return known == tasks_.end() ? std::nullopt : std::optional(known->second.journal.requester);
 }
 
 std::optional<Journal> TaskJournals::of(std::uint64_t task) const {

@@ -38,25 +38,23 @@ struct Journal {
 
 /// JSON lines: the head {"task","ended","dropped"}, then {"height","run","text"} of each line.
 Bytes encode_journal(std::uint64_t task, const Journal& journal);
-/// Of a stranger: at most `lines_max` lines of at most kJournalLineMax bytes, whose texts are made fit. Its requester is
+/// Of a stranger: at most kLinesMax lines of at most kJournalLineMax bytes, whose texts are made fit. Its requester is
 /// zero.
-Result<Journal> decode_journal(View bytes, std::uint64_t task, std::size_t lines_max = Journal::kLinesMax);
+Result<Journal> decode_journal(View bytes, std::uint64_t task);
 inline constexpr std::size_t kJournalLineMax = 512;
 /// More than any journal has.
 inline constexpr std::size_t kJournalBytesMax = (Journal::kLinesMax + 1) * (kJournalLineMax + 1);
 
 /// Makes text fit for a line: other bytes than printable ASCII become question marks, and what is too long is cut.
 std::string journal_text(std::string_view text);
-/// The same for a reason that this machine's libraries or peers gave: words that could be a path, an address or an
-/// account of this machine are left out.
-std::string public_reason(std::string_view text);
 
 /// The journals of a solver, each in a file of `folder`. Thread-safe. A failing disk loses lines, and nothing else.
 class TaskJournals {
 public:
     static constexpr std::size_t kTasksMax = 128;
 
-    /// Reads what an earlier process kept; a file that is damaged is deleted. An Error if the folder cannot be made.
+    /// Reads what an earlier process kept. A line that is damaged, as the last one is where the disk was full, is left out
+    /// and counted as dropped; a file without a head is deleted. An Error if the folder cannot be made.
     static Result<std::unique_ptr<TaskJournals>> open(const std::filesystem::path& folder);
 
     /// Begins the journal of a task, or goes on with it. Beyond kTasksMax the one that ended first is deleted; if none has
@@ -68,11 +66,14 @@ public:
     /// Notes that the solver has runs of `tasks` alone, and deletes what ended more than `keep` blocks ago.
     void update(std::uint64_t height, const std::set<std::uint64_t>& tasks, std::uint64_t keep);
     std::optional<Journal> of(std::uint64_t task) const;
+    /// Of a task that has a journal.
+    std::optional<ledger::Address> requester_of(std::uint64_t task) const;
 
 private:
+    static constexpr std::size_t kRewrite = ~std::size_t{0};
     struct Kept {
         Journal journal;
-        std::size_t written = 0;  ///< Lines in the file.
+        std::size_t written = 0;  ///< Lines in the file; kRewrite: it is not as it should be.
     };
     explicit TaskJournals(std::filesystem::path folder) : folder_(std::move(folder)) {}
     std::filesystem::path file_of(std::uint64_t task) const;

@@ -78,17 +78,22 @@ Result<Bytes, Failure> answer_journal(const TaskJournals& journals, const Journa
     const auto request = decode_target(target);
     if (!request)
         return failure(Fault::malformed, "a task's log is at /task-log/{task}?height=H&signature= and 130 hex digits");
-    const auto journal = journals.of(request->task);
-    if (!journal) return failure(Fault::not_found, "no log of task " + std::to_string(request->task) + " is kept here");
+    const auto missing = [&] {
+        return failure(Fault::not_found, "no log of task " + std::to_string(request->task) + " is kept here");
+    };
+    const auto requester = journals.requester_of(request->task);
+    if (!requester) return missing();
     const std::uint64_t apart = height > request->height ? height - request->height : request->height - height;
     if (apart > kSignedBlocks)
         return failure(Fault::not_wanted, "the signature is of block " + std::to_string(request->height) +
                                               ", and this solver is at block " + std::to_string(height));
     const auto signer = ledger::recover(digest_of(at, request->task, request->height), request->signature);
-    if (!signer || address_of(*signer) != journal->requester)
+    if (!signer || address_of(*signer) != *requester)
         return failure(Fault::not_wanted,
                        "only the requester of task " + std::to_string(request->task) + " may read its log");
-    return encode_journal(request->task, *journal);
+    const auto journal = journals.of(request->task);  // Copied for nobody else.
+    return journal && journal->requester == *requester ? Result<Bytes, Failure>(encode_journal(request->task, *journal))
+                                                       : missing();
 }
 
 Result<Journal> fetch_journal(const std::string& endpoint, const JournalRequest& request,

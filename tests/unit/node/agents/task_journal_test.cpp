@@ -2,9 +2,11 @@
 // What a solver keeps for a requester, who may read it, and what a solver that lies can make a reader believe or store.
 #include <gmock/gmock.h>
 
+#include <ctime>
 #include <fstream>
 #include <thread>
 
+#include "node/agents/public_reason.hpp"
 #include "node/agents/solver_journal.hpp"
 #include "node/agents/task_journal_wire.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"
@@ -93,31 +95,61 @@ TEST_F(TaskJournalTest, HoldsABoundedNumberOfTasks) {
     EXPECT_TRUE(journals->of(7));
 }
 
-TEST_F(TaskJournalTest, ADamagedFileIsDeletedAndHarmsNoOther) {
+TEST_F(TaskJournalTest, ATornLineIsLeftOutAndHarmsNoOther) {
     auto journals = open();
     for (const std::uint64_t task : {3, 4}) {
         journals->begin(task, requester().address());
         journals->add(task, {10, 0, "commits to checkpoint 1"});
     }
     journals.reset();
-    std::ofstream(file(3), std::ios::app) << "{\"height\":7";
+    std::ofstream(file(3), std::ios::app) << "{\"height\":7";  // What a full disk leaves.
     std::ofstream(file(5)) << "no journal";
-    const auto again = open();
-    EXPECT_FALSE(again->of(3));
-    EXPECT_TRUE(again->of(4));
+    journals = open();
+    ASSERT_TRUE(journals->of(3));
+    EXPECT_THAT(journals->of(3)->lines, ElementsAre(JournalLine{10, 0, "commits to checkpoint 1"}));
+    EXPECT_EQ(journals->of(3)->dropped, 1u);
+    EXPECT_TRUE(journals->of(4));
     EXPECT_FALSE(fs::exists(file(5)));
+    journals->add(3, {12, 0, "the run is over"});
+    const Journal after = *journals->of(3);
+    journals = open();
+    EXPECT_EQ(journals->of(3), after) << "the next line follows a whole one";
+    std::ofstream(file(3), std::ios::app) << "{\"height\":7{\"height\":8}\n" << std::string(2'000, 'x');
+    EXPECT_THAT(open()->of(3)->lines, testing::ElementsAreArray(after.lines));
+}
+
+TEST_F(TaskJournalTest, ALineThatTheDiskHadNoRoomForIsThereWhenItHas) {
+    auto journals = open();
+    journals->begin(3, requester().address());
+    journals->add(3, {10, 0, "commits to checkpoint 1"});
+    fs::rename(file(3), file(3).string() + ".away");
+    fs::create_directory(file(3));
+    journals->add(3, {11, 0, "commits to checkpoint 2"});  // Which cannot be written.
+    fs::remove(file(3));
+    journals->add(3, {12, 0, "commits to checkpoint 3"});
+    EXPECT_EQ(journals->of(3)->lines.size(), 3u);
+    EXPECT_EQ(open()->of(3), journals->of(3));
 }
 
 TEST(JournalText, HasNothingOfTheMachine) {
     EXPECT_EQ(journal_text("a\x1b[2J\nb\xe2\x80\xae"), "a?[2J?b???");
     EXPECT_EQ(journal_text(std::string(500, 'x')).size(), JournalLine::kTextMax);
     EXPECT_EQ(public_reason("cannot write /home/alice/solver/checkpoints/7: No space left on device"),
-              "cannot write (...) No space left on device");
-    EXPECT_EQ(public_reason("no answer from http://10.1.2.3:9000 or 10.1.2.3:9000 or 10.1.2.3 or fe80::1%eth0"),
-              "no answer from (...) or (...) or (...) or (...)");
-    EXPECT_EQ(public_reason("C:\\data alice@host ~/x"), "(...) (...) (...)");
-    EXPECT_EQ(public_reason("needs 3.25 GiB of memory, 2.00 are allowed: --memory"),
-              "needs 3.25 GiB of memory, 2.00 are allowed: --memory");
+              "a disk is full");
+    EXPECT_EQ(public_reason("the task needs 3489660928 bytes of memory and 2147483648 are allowed (--memory), of which "
+                            "other tasks hold 7"),
+              "the task needs more memory than is allowed (--memory)");
+    EXPECT_EQ(public_reason("timeout: 10.1.2.3:9000 was too slow"), "a file of others did not come in time");
+    EXPECT_EQ(public_reason("state 7 cannot be fetched: unreachable: Connection refused"), "a peer was not reached");
+}
+
+/// Reasons whose words look harmless, and name an account, a machine, another task or what a stranger wants to be read.
+TEST(JournalText, HasNoWordOfAReasonThatIsNotOfTheList) {
+    for (const char* const reason :
+         {"alice is not in the group of the scanner", "the file of task 8812 belongs to uid 1004", "10.1.2.3", "fe80",
+          "kitchen-pc", "send a coin to the account of this solver", ""})
+        EXPECT_EQ(public_reason(reason), "for a reason that its own log has") << reason;
+    EXPECT_EQ(public_reason("untimeout: x"), "for a reason that its own log has") << "no slug";
 }
 
 /// What a request is answered by a solver at block 1,000 that has a journal of task 3.
@@ -159,6 +191,19 @@ TEST_F(JournalAccess, IsForTheRequesterOfTheTaskAlone) {
     JournalRequest of_another = sign_request(requester(), kPlace, 4, 1'000);
     of_another.task = 3;
     EXPECT_EQ(refused(encode_target(of_another)), Fault::not_wanted);
+}
+
+TEST_F(JournalAccess, AStrangerMakesTheSolverCopyNothing) {
+    for (std::size_t i = 0; i < Journal::kLinesMax; ++i)
+        journals->add(3, {i, 0, std::string(JournalLine::kTextMax - 4, 'x') + std::to_string(i)});
+    const std::string old = encode_target(sign_request(requester(), kPlace, 3, 1));
+    const auto time_of = [](const auto& work) {  // Processor time, in clock ticks.
+        const std::clock_t start = std::clock();
+        for (int i = 0; i < 500; ++i) work();
+        return std::clock() - start;
+    };
+    const auto copied = time_of([&] { EXPECT_TRUE(journals->of(3)); });
+    EXPECT_LT(time_of([&] { EXPECT_FALSE(asked(old)); }), copied / 2);
 }
 
 TEST_F(JournalAccess, ASignatureIsForgottenWithItsBlocks) {
@@ -282,11 +327,9 @@ TEST_F(SolverJournalTest, TellsATaskItsOwnStoryAlone) {
                                       "the program and the data are here: accepts",
                                       testing::MatchesRegex("train task 3 to checkpoint 1: done in 0\\.[0-9]+ s"),
                                       "step 25, loss 0.5", "commits to checkpoint 1", "the run is over"));
-    EXPECT_THAT(
-        texts(4),
-        ElementsAre("run 0 from checkpoint 0; 4 threads of its processors (avx2) trains it",
-                    "train failed: cannot write (...) No space left on device; attempt 2, the next at block 31, "
-                    "due by block 60"));
+    EXPECT_THAT(texts(4),
+                ElementsAre("run 0 from checkpoint 0; 4 threads of its processors (avx2) trains it",
+                            "train failed: a disk is full; attempt 2, the next at block 31, due by block 60"));
     EXPECT_EQ(journals->of(3)->ended, 30u);
     EXPECT_EQ(journals->of(4)->ended, 0u);
     EXPECT_FALSE(journals->of(7));
