@@ -25,10 +25,10 @@ std::string EventLog::name(const ledger::Address& address) const {
     return found != names_.end() ? found->second : ledger::to_checksum(address);
 }
 
-Status<> EventLog::advance(RpcClient& client, const PageOptions& pages) {
+Status<> EventLog::advance(RpcClient& client, const PageOptions& pages, std::uint64_t known) {
     const auto tip = client.height();
     if (!tip) return error(tip.error().message);
-    const auto read = read_pages(height_ + 1, *tip, pages,
+    const auto read = read_pages(height_ + 1, std::max(*tip, known), pages,
                                  [&](std::uint64_t from, std::uint64_t to) { return read_page(client, from, to); });
     return read ? Status<>(Unit{}) : error(read.error().message);
 }

@@ -31,9 +31,9 @@ public:
     EventLog(std::map<ledger::Address, std::string> names, Printer print, std::uint64_t after = 0)
         : names_(std::move(names)), print_(std::move(print)), height_(after) {}
 
-    /// Reads the events of the blocks since the last call, page by page. After an error the next call goes on behind the
-    /// last page that was read.
-    Status<> advance(RpcClient& client, const PageOptions& pages = {});
+    /// Reads the events of the blocks since the last call, page by page, and at least up to block `known`, which the chain
+    /// has; an Error if the node lacks it. After an error the next call goes on behind the last page that was read.
+    Status<> advance(RpcClient& client, const PageOptions& pages = {}, std::uint64_t known = 0);
 
     std::uint64_t height() const noexcept { return height_; }
     std::optional<market::TaskState> state_of(std::uint64_t task) const;

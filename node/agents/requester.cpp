@@ -375,6 +375,7 @@ Result<TaskStatus> status_in(const RemoteState& state, std::uint64_t id) {
     state.read([&] { out = read_status(state, id); });
     if (state.failure()) return error(state.failure()->message);
     if (!out) return error("there is no task " + std::to_string(id));
+    out->height = state.height();
     return std::move(*out);
 }
 

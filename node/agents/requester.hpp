@@ -58,6 +58,7 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, ChainReader& chain, st
                                     std::uint8_t replicas);
 
 struct TaskStatus {
+    std::uint64_t height = 0;  ///< Of the state that it was read from.
     market::Task task;
     market::TaskSpec spec;
     market::Auctions auctions;                        ///< Those so far, and those that may follow.

@@ -65,7 +65,8 @@ public:
     void block(const TaskStatus& status) {
         if (!at_.chain.proves()) {
             // The status is read without the events; they are asked for again with the next block.
-            (void)events_.advance(at_.client);
+            const auto read = events_.advance(at_.client, {}, status.height);
+            unread_ = read ? std::string() : read.error().message;
         }
         const bool changed = !told_ || told_->state != status.task.state;
         if (!changed && Clock::now() < next_look_) return;
@@ -82,13 +83,20 @@ public:
         last_told_ = Clock::now();
     }
 
+    /// Says which events are missing at the end.
+    void end() const {
+        if (!unread_.empty())
+            std::cerr << "note: the node does not tell the events after block " << events_.height() << " ("
+                      << printable(unread_) << "); `retrace task log " << task_ << "` reads them again" << std::endl;
+    }
+
 private:
     void event(std::uint64_t height, std::uint64_t of, const std::string& line) {
         if (of != task_) return;
         const std::string text = printable(line);
         if (log_ != nullptr)
-            if (const auto kept = log_->add(height, text); !kept) {
-                std::cerr << "warning: " << kept.error().message << std::endl;
+            if (const auto kept = log_->add(height, text); !kept || log_->is_full()) {
+                std::cerr << "warning: " << (kept ? log_->full_note() : kept.error().message) << std::endl;
                 log_ = nullptr;
             }
         if (is_explained(line)) return;
@@ -119,6 +127,7 @@ private:
     std::uint64_t task_;
     TaskLog* log_;
     EventLog events_;
+    std::string unread_;  ///< Why the newest events could not be read; empty: they were.
     std::optional<TaskExplanation> told_;
     Clock::time_point last_told_, next_look_;
 };
@@ -159,10 +168,12 @@ Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, st
                                     const std::function<void(const TaskStatus&)>& on_block, TaskLog* log) {
     RETRACE_TRY(first, task_status(at.chain, task));
     Narrator narrator(program, at, task, first.task.posted_height == 0 ? 0 : first.task.posted_height - 1, log);
-    RETRACE_CHECK(wait_for_delivery(at.chain, task, [&](const TaskStatus& now) {
+    const auto waited = wait_for_delivery(at.chain, task, [&](const TaskStatus& now) {
         narrator.block(now);
         if (on_block) on_block(now);
-    }));
+    });
+    narrator.end();
+    RETRACE_CHECK(waited);
     return explained_task(at.chain, task);
 }
 

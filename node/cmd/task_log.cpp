@@ -67,7 +67,7 @@ Result<std::string> add_events(ChainSession& at, std::uint64_t task, TaskLog& lo
         },
         std::max(posted, oldest) - (std::max(posted, oldest) == 0 ? 0 : 1));
     BlockProgress progress;
-    const auto read = events.advance(at.client, pages_with(progress));
+    const auto read = events.advance(at.client, pages_with(progress), status->height);
     RETRACE_CHECK(kept);
     if (!read)
         return "the node does not tell the events after block " + std::to_string(events.height()) + ": " +

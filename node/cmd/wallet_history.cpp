@@ -61,9 +61,13 @@ bool concerns(const json::object& tx, const std::string& address) {
 }
 
 RpcFailure malformed(const std::string& what) { return {0, "the node sent " + what, {}, false}; }
+RpcFailure behind(std::uint64_t height) {
+    return {kBehind, "the node that has answered does not have block " + std::to_string(height), {}, false};
+}
 
 /// A refused transaction is in a block but moved nothing, so each line has its outcome.
-Result<HistoryLine, RpcFailure> history_line(RpcClient& client, const json::object& tx, const std::string& address) {
+Result<HistoryLine, RpcFailure> history_line(RpcClient& client, const json::object& tx, const std::string& address,
+                                             std::uint64_t height) {
     const json::value* coins = tx.if_contains("value");
     const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
     const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
@@ -71,32 +75,42 @@ Result<HistoryLine, RpcFailure> history_line(RpcClient& client, const json::obje
     const auto from = ledger::parse_address(member(tx, "from")), to = ledger::parse_address(member(tx, "to"));
     if (!value || !hash || !from || (!to && !member(tx, "to").empty()))
         return Unexpected{malformed("a malformed transaction")};
-    RETRACE_TRY(outcome, when_allowed([&] { return client.outcome(*hash); }));
-    if (!outcome) return Unexpected{malformed("no receipt of " + member(tx, "hash"))};
-    HistoryLine out{
-        outcome->height, "transaction",  rpc::data(*hash), rpc::data(*from), to ? rpc::data(*to) : std::string(),
-        *value,          ledger::U256(), outcome->ok,      outcome->reason,  0};
-    if (out.from == address) out.fee = outcome->gas_price * ledger::U256{outcome->gas_used};
+    RETRACE_TRY(outcome, when_allowed([&]() -> Result<TxOutcome, RpcFailure> {
+                    RETRACE_TRY(there, client.outcome(*hash));
+                    if (!there) return Unexpected{behind(height)};
+                    return std::move(*there);
+                }));
+    if (outcome.height != height) return Unexpected{malformed("a receipt of another block")};
+    HistoryLine out{height, "transaction",  rpc::data(*hash), rpc::data(*from), to ? rpc::data(*to) : std::string(),
+                    *value, ledger::U256(), outcome.ok,       outcome.reason,   0};
+    if (out.from == address) out.fee = outcome.gas_price * ledger::U256{outcome.gas_used};
     return out;
 }
 
 std::atomic<bool> g_history_interrupted{false};  // Signal handlers can access globals only.
 extern "C" void on_history_interrupt(int) { g_history_interrupted = true; }
 
+/// The block of a height, with its transactions.
+Result<json::object, RpcFailure> read_block(RpcClient& client, std::uint64_t height) {
+    RETRACE_TRY(block, client.call("eth_getBlockByNumber", {rpc::quantity(height), true}));
+    if (block.is_null()) return Unexpected{behind(height)};
+    const json::object* const object = block.if_object();
+    const json::value* const number = object != nullptr ? object->if_contains("number") : nullptr;
+    const auto told = rpc::parse_u64(number != nullptr ? *number : json::value());
+    if (!told || *told != height) return Unexpected{malformed("another block than " + std::to_string(height))};
+    return *object;
+}
+
 /// Reads the blocks one by one, because the node keeps no index by account.
 Status<RpcFailure> read_transactions(RpcClient& client, const std::string& wanted, std::uint64_t from, std::uint64_t to,
                                      std::vector<HistoryLine>& out) {
     for (std::uint64_t height = from; height <= to; ++height) {
-        if (g_history_interrupted) return Unexpected{RpcFailure{0, "interrupted", {}, false}};
-        RETRACE_TRY(block, when_allowed([&] {
-                        return client.call("eth_getBlockByNumber", {rpc::quantity(height), true});
-                    }));
-        const json::object* object = block.if_object();
-        const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
+        RETRACE_TRY(block, when_allowed([&] { return read_block(client, height); }));
+        const json::value* txs = block.if_contains("transactions");
         if (txs == nullptr || !txs->is_array()) return Unexpected{malformed("a malformed block")};
         for (const json::value& tx : txs->get_array()) {
             if (!tx.is_object() || !concerns(tx.get_object(), wanted)) continue;
-            RETRACE_TRY(line, history_line(client, tx.get_object(), wanted));
+            RETRACE_TRY(line, history_line(client, tx.get_object(), wanted, height));
             out.push_back(std::move(line));
         }
     }
@@ -157,12 +171,14 @@ Result<std::vector<HistoryLine>, RpcFailure> history_page(RpcClient& client, con
     return out;
 }
 
-/// Reads the blocks `from` to `to` page by page. An interrupt, or a node that ceases to answer, ends it behind the last page.
+/// Reads the blocks `from` to `to` page by page. An interrupt, which ends a running call too, or a node that ceases to
+/// answer, ends it behind the last page.
 Result<History> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t from, std::uint64_t to) {
     BlockProgress progress;
     PageOptions pages = pages_with(progress);
     pages.blocks = kHistoryPage;
     g_history_interrupted = false;
+    client.set_stop([] { return g_history_interrupted.load(); });
     std::signal(SIGINT, on_history_interrupt);
     History out{from, to, {}, true, {}};
     const auto read = [&](std::uint64_t first) -> Status<> {
@@ -247,6 +263,7 @@ void print_sums(RpcClient& client, const History& history, const ledger::Address
     std::cout << "blocks " << history.from << " to " << history.to << " (--blocks): earned or returned "
               << with_fiat(earned, fiat) << ", received " << with_fiat(received, fiat) << ", sent "
               << with_fiat(sent, fiat) << ", fees " << with_fiat(fees, fiat) << '\n';
+    if (g_history_interrupted) return;
     const auto before = balance_at(client, account, history.from == 0 ? 0 : history.from - 1);
     const auto after = balance_at(client, account, history.to);
     if (!before || !after) {

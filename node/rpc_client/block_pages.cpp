@@ -20,9 +20,9 @@ Result<std::uint64_t, RpcFailure> read_pages(std::uint64_t from, std::uint64_t t
         const std::uint64_t count = std::min(blocks, to - next + 1), last = next + count - 1;
         const auto done = read(next, last);
         if (!done) {
-            // Code 0 is no refusal: the node did not answer, or not as it should.
-            if (done.error().code == 0 || done.error().code == kRateLimited || count == 1)
-                return Unexpected{done.error()};
+            // These are no refusals: the node did not answer, or not as it should, or does not have the blocks yet.
+            const int code = done.error().code;
+            if (code == 0 || code == kBehind || code == kRateLimited || count == 1) return Unexpected{done.error()};
             blocks = count / 2;
             until_longer = kPagesUntilLonger;
             continue;

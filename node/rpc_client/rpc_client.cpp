@@ -72,6 +72,63 @@ Result<TxOutcome, RpcFailure> parse_receipt(const Hash32& tx, const json::value&
     return out;
 }
 
+RpcFailure interrupted() { return {0, "interrupted", {}, false}; }
+
+json::object request_of(std::uint64_t id, std::string_view method, json::array params) {
+    return {{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}};
+}
+
+/// The result in an answer to one call, or its error.
+Result<json::value, RpcFailure> result_of(const json::value& answer) {
+    const json::object* object = answer.if_object();
+    if (object == nullptr) return Unexpected{strange("no JSON-RPC")};
+    if (const json::value* failure = object->if_contains("error"); failure != nullptr && failure->is_object()) {
+        RpcFailure out{-32603, "unknown error", {}, false};
+        const json::object& fields = failure->get_object();
+        if (const json::value* v = fields.if_contains("code"); v != nullptr && v->is_int64()) {
+            out.code = static_cast<int>(v->get_int64());
+        }
+        if (const json::value* v = fields.if_contains("message"); v != nullptr && v->is_string()) {
+            out.message = printable(v->get_string().c_str());
+        }
+        if (const json::value* v = fields.if_contains("data"); v != nullptr && v->is_string()) {
+            out.data = v->get_string().c_str();
+        }
+        return Unexpected{std::move(out)};
+    }
+    const json::value* result = object->if_contains("result");
+    if (result == nullptr) return Unexpected{strange("neither result nor error")};
+    return *result;
+}
+
+/// The result of the call `id` in the answer to several.
+Result<json::value, RpcFailure> result_of(const json::value& answers, std::uint64_t id) {
+    const json::array* all = answers.if_array();
+    if (all == nullptr) {  // A node refuses them as a whole by one error.
+        RETRACE_CHECK(result_of(answers));
+        return Unexpected{strange("one answer to several calls")};
+    }
+    for (const json::value& answer : *all) {
+        const json::object* object = answer.if_object();
+        const json::value* of = object != nullptr ? object->if_contains("id") : nullptr;
+        if (of != nullptr && *of == json::value(id)) return result_of(answer);
+    }
+    return Unexpected{strange("no answer to one of several calls")};
+}
+
+/// Whether a filter with one address, or with one topic or none at a place, asks for the log.
+bool is_asked_for(const json::object& filter, const ledger::Log& log) {
+    if (const json::value* address = filter.if_contains("address"))
+        if (*address != json::value(rpc::data(log.address))) return false;
+    const json::value* topics = filter.if_contains("topics");
+    if (topics == nullptr) return true;
+    const json::array& wanted = topics->get_array();
+    if (log.topics.size() < wanted.size()) return false;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (!wanted[i].is_null() && wanted[i] != json::value(rpc::data(log.topics[i]))) return false;
+    return true;
+}
+
 }  // namespace
 
 Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std::uint64_t gas) {
@@ -103,8 +160,8 @@ Result<RpcClient> RpcClient::connect(const std::string& url, const Options& opti
 Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
     const auto start = std::chrono::steady_clock::now();
     for (bool reported = false;;) {
-        auto reply = connection_.exchange(request, options_.reply_limit, kernels::StopToken::after(options_.deadline));
-        const bool no_answer = !reply && reply.error().fault == Fault::unreachable;
+        auto reply = connection_.exchange(request, options_.reply_limit, options_.stop.ending_after(options_.deadline));
+        const bool no_answer = !reply && reply.error().fault == Fault::unreachable && !options_.stop.stop_requested();
         if (!no_answer || std::chrono::steady_clock::now() - start >= options_.timeout) {
             if (reported && reply && options_.on_no_answer) options_.on_no_answer({});
             return reply;
@@ -115,11 +172,12 @@ Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
     }
 }
 
-Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::array params) {
-    const std::string body = json::serialize(
-        json::object{{"jsonrpc", "2.0"}, {"id", ++id_}, {"method", method}, {"params", std::move(params)}});
-    HttpRequest request{"POST", "/", to_bytes(view(std::string_view(body))), "application/json", {}};
+Result<json::value, RpcFailure> RpcClient::post(const json::value& calls) {
+    const std::string body = json::serialize(calls);
+    const HttpRequest request{"POST", "/", to_bytes(view(std::string_view(body))), "application/json", {}};
+    if (options_.stop.stop_requested()) return Unexpected{interrupted()};
     const auto reply = exchange(request);
+    if (!reply && options_.stop.stop_requested()) return Unexpected{interrupted()};
     if (!reply) {
         const Fault fault = reply.error().fault;
         return Unexpected{RpcFailure{0,
@@ -129,28 +187,16 @@ Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::a
     }
     boost::system::error_code code;
     json::value value = json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
-    const json::object* object = code ? nullptr : value.if_object();
-    if (object == nullptr) {
+    if (code || !(value.is_object() || value.is_array())) {
         return Unexpected{
             RpcFailure{0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}, false}};
     }
-    if (const json::value* failure = object->if_contains("error"); failure != nullptr && failure->is_object()) {
-        RpcFailure out{-32603, "unknown error", {}, false};
-        const json::object& fields = failure->get_object();
-        if (const json::value* v = fields.if_contains("code"); v != nullptr && v->is_int64()) {
-            out.code = static_cast<int>(v->get_int64());
-        }
-        if (const json::value* v = fields.if_contains("message"); v != nullptr && v->is_string()) {
-            out.message = printable(v->get_string().c_str());
-        }
-        if (const json::value* v = fields.if_contains("data"); v != nullptr && v->is_string()) {
-            out.data = v->get_string().c_str();
-        }
-        return Unexpected{std::move(out)};
-    }
-    const json::value* result = object->if_contains("result");
-    if (result == nullptr) return Unexpected{strange("neither result nor error")};
-    return *result;
+    return value;
+}
+
+Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::array params) {
+    RETRACE_TRY(answer, post(request_of(++id_, method, std::move(params))));
+    return result_of(answer);
 }
 
 Result<std::uint64_t, RpcFailure> RpcClient::quantity(std::string_view method, json::array params) {
@@ -240,14 +286,30 @@ Result<std::vector<PlacedLog>, RpcFailure> RpcClient::find_logs(json::object fil
                                                                 std::uint64_t to) {
     filter["fromBlock"] = rpc::quantity(from);
     filter["toBlock"] = rpc::quantity(to);
-    RETRACE_TRY(value, call("eth_getLogs", {std::move(filter)}));
+    // In one request, so that the node whose height it is has looked for the logs, after it had that height: a node
+    // answers about the blocks that it has, and does not say that it lacks some.
+    const std::uint64_t height_id = ++id_, logs_id = ++id_;
+    RETRACE_TRY(answers, post(json::array{request_of(height_id, "eth_blockNumber", {}),
+                                          request_of(logs_id, "eth_getLogs", {filter})}));
+    RETRACE_TRY(tip, result_of(answers, height_id));
+    RETRACE_TRY(value, result_of(answers, logs_id));
+    const auto height = rpc::parse_u64(tip);
+    if (!height) return Unexpected{strange(height.error())};
+    if (*height < to)
+        return Unexpected{RpcFailure{kBehind,
+                                     "the node that has answered is behind: it has the blocks up to " +
+                                         std::to_string(*height) + ", and not " + std::to_string(to),
+                                     {},
+                                     false}};
     if (!value.is_array()) return Unexpected{strange("no logs")};
     std::vector<PlacedLog> out;
     for (const json::value& entry : value.get_array()) {
         RETRACE_TRY(log, parse_log(entry));
-        RETRACE_TRY(height, member(entry, "blockNumber", rpc::parse_u64));
+        RETRACE_TRY(placed, member(entry, "blockNumber", rpc::parse_u64));
         RETRACE_TRY(tx, member(entry, "transactionHash", rpc::parse_hash));
-        out.push_back({height, tx, std::move(log)});
+        if (placed < from || placed > to || !is_asked_for(filter, log))
+            return Unexpected{strange("a log of block " + std::to_string(placed))};
+        out.push_back({placed, tx, std::move(log)});
     }
     return out;
 }

@@ -15,11 +15,14 @@ namespace retrace::node {
 
 /// Why a call failed.
 struct RpcFailure {
-    int code = 0;            ///< JSON-RPC error code; 0: the node was not reached or its answer is invalid.
+    int code = 0;            ///< JSON-RPC error code, or kBehind; 0: the node was not reached or its answer is invalid.
     std::string message;     ///< A sentence for users.
     std::string data;        ///< error.data when it is a string: revert data as "0x…".
     bool no_answer = false;  ///< No answer (unreachable or timeout); a retry may succeed.
 };
+
+/// The node that has answered lacks blocks that were asked for: of several behind one address another may have them.
+inline constexpr int kBehind = 1;
 
 /// The outcome of a mined transaction.
 struct TxOutcome {
@@ -69,6 +72,7 @@ public:
         std::chrono::seconds timeout{0};
         /// Called with the reason before the first retry, and with an empty text when a retry has succeeded.
         std::function<void(const std::string& why)> on_no_answer;
+        kernels::StopToken stop = {};  ///< Ends a running call, and fails later ones.
     };
 
     /// `url` as for parse_url: "http://host:port" or "https://host:port#sha256=…"; an Error if malformed. Connects on
@@ -78,6 +82,7 @@ public:
 
     const std::string& url() const noexcept { return url_; }
     void set_timeout(std::chrono::seconds timeout) { options_.timeout = timeout; }
+    void set_stop(kernels::StopToken stop) { options_.stop = std::move(stop); }
 
     Result<boost::json::value, RpcFailure> call(std::string_view method, boost::json::array params);
 
@@ -98,10 +103,10 @@ public:
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
     /// Receipts of a block in order; the last may be that of the block's beginning, under the block's hash.
     Result<std::vector<BlockReceipt>, RpcFailure> block_receipts(std::uint64_t height);
-    /// Logs of `address` in blocks from … to, in order.
+    /// Logs of `address` in blocks from … to, in order; kBehind unless the node that answers has block `to`.
     Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from,
                                                     std::uint64_t to);
-    /// Logs of any address with these topics, nullopt for any, in order.
+    /// The same for logs of any address with these topics, nullopt for any.
     Result<std::vector<PlacedLog>, RpcFailure> logs_with(const std::vector<std::optional<Hash32>>& topics,
                                                          std::uint64_t from, std::uint64_t to);
     /// Whether the node knows the transaction, mined or not.
@@ -114,6 +119,8 @@ private:
     Result<std::vector<PlacedLog>, RpcFailure> find_logs(boost::json::object filter, std::uint64_t from,
                                                          std::uint64_t to);
     Result<HttpReply, Failure> exchange(const HttpRequest& request);
+    /// Sends one or several calls, and returns what the node answers.
+    Result<boost::json::value, RpcFailure> post(const boost::json::value& calls);
     Result<std::uint64_t, RpcFailure> quantity(std::string_view method, boost::json::array params);
 
     std::string url_;

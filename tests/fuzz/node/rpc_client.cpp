@@ -49,7 +49,8 @@ private:
             ::setsockopt(peer, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
             char chunk[4096];
             ssize_t got = 1;
-            while (got > 0 && chunk[got - 1] != '}') got = ::recv(peer, chunk, sizeof chunk, 0);
+            while (got > 0 && chunk[got - 1] != '}' && chunk[got - 1] != ']')
+                got = ::recv(peer, chunk, sizeof chunk, 0);
             {
                 const std::lock_guard lock(mutex_);
                 (void)!::send(peer, reply_.data(), reply_.size(), MSG_NOSIGNAL);
@@ -73,7 +74,8 @@ void check(const Result<T, RpcFailure>& result) {
 
 void call(RpcClient& client, std::uint8_t which) {
     const Hash32 hash{};
-    const ledger::Address address{};
+    ledger::Address address;
+    address.bytes.fill(7);
     switch (which % 9) {
         case 0: return check(client.call("eth_chainId", {}));
         case 1: return check(client.chain_id());
@@ -113,7 +115,8 @@ std::vector<Bytes> seeds() {
                    R"("logs":[)" +
                    log + "]}")},
         {6, result("null")},
-        {7, result("[" + log + "," + log + "]")},
+        {7, R"([{"jsonrpc":"2.0","id":1,"result":"0x9"},{"jsonrpc":"2.0","id":2,"result":[)" + log + "," + log + "]}]"},
+        {7, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}})"},
         {8, result("{}")},
         {kWholeReply, http_reply(result("\"0x1\""))},
         {kWholeReply, "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\n\r\nslow down"},

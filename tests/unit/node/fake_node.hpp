@@ -53,15 +53,20 @@ private:
         }
         return boost::json::serialize(boost::json::object{{"values", std::move(values)}});
     }
-    std::string answer() {
-        boost::system::error_code none;
-        const auto call = boost::json::parse(peer_.body(), none);
-        if (none || !call.is_object()) return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-        const boost::json::object& object = call.as_object();
+    std::string answer(const boost::json::object& object) {
         std::string told;
         if (answers) told = answers(std::string(object.at("method").as_string()), object.at("params").as_array());
         if (told.empty()) told = R"("result":)" + result(object);
-        return HostilePeer::ok(R"({"jsonrpc":"2.0","id":1,)" + told + "}");
+        return R"({"jsonrpc":"2.0","id":)" + boost::json::serialize(object.at("id")) + "," + told + "}";
+    }
+    std::string answer() {
+        boost::system::error_code none;
+        const auto call = boost::json::parse(peer_.body(), none);
+        if (!none && call.is_object()) return HostilePeer::ok(answer(call.as_object()));
+        if (none || !call.is_array()) return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+        std::string all;
+        for (const auto& one : call.as_array()) all += (all.empty() ? "" : ",") + answer(one.as_object());
+        return HostilePeer::ok("[" + all + "]");
     }
 
     std::map<std::string, std::string> slots_;  ///< By contract and key.

@@ -113,7 +113,14 @@ light::LightBlock SignedNode::signed_block(std::uint64_t height) const {
 
 std::string SignedNode::answer(const std::string& request_line, const std::string& body) {
     const std::lock_guard lock(mutex_);
-    const json::value call = json::parse(body);
+    const json::value calls = json::parse(body);
+    if (!calls.is_array()) return json::serialize(answer_one(request_line, calls));
+    json::array out;
+    for (const json::value& call : calls.as_array()) out.push_back(answer_one(request_line, call));
+    return json::serialize(out);
+}
+
+json::value SignedNode::answer_one(const std::string& request_line, const json::value& call) {
     const std::string method(call.at("method").as_string());
     json::value out = json::object{};
     if (request_line.starts_with("POST /comet ")) {
@@ -123,11 +130,11 @@ std::string SignedNode::answer(const std::string& request_line, const std::strin
                                            : newest_.value_or(world_.chain->tip()->header.height + 1));
         out.as_object()["result"] = method == "commit" ? commit_json(block) : validators_json(block.validators[0]);
     } else {
-        out = json::parse(world_.raw(body));
+        out = json::parse(world_.raw(json::serialize(call)));
     }
     const auto lie = lies_.find(method);
     if (lie != lies_.end() && lie->second && out.as_object().contains("result")) lie->second(out.at("result"));
-    return json::serialize(out);
+    return out;
 }
 
 }  // namespace retrace::node::test

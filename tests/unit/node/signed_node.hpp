@@ -33,6 +33,7 @@ public:
 private:
     light::LightBlock signed_block(std::uint64_t height) const;
     std::string answer(const std::string& request_line, const std::string& body);
+    boost::json::value answer_one(const std::string& request_line, const boost::json::value& call);
 
     RpcWorld& world_;
     std::mutex mutex_;

@@ -2,7 +2,9 @@
 // A history whose reading ends early says what it has, and from where on to go on.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "node/cmd/cli.hpp"
 #include "tests/unit/node/fake_node.hpp"
@@ -23,7 +25,10 @@ struct WalletHistory : testing::Test {
             const std::uint64_t height = *rpc::parse_u64(params.at(0));
             if (height >= refused_from) return R"("error":{"code":-32603,"message":"its disk is broken"})";
             if (height == interrupted_at) std::raise(SIGINT);
-            return R"("result":{"transactions":[]})";
+            if (height == interrupted_at && limited) return R"("error":{"code":-32005,"message":"rate limit"})";
+            if (height == interrupted_at) std::this_thread::sleep_for(held);
+            if (height == lacked && lacks-- > 0) return R"("result":null)";
+            return R"("result":{"number":)" + boost::json::serialize(rpc::quantity(height)) + R"(,"transactions":[]})";
         };
     }
     int run(const std::string& from) {
@@ -40,7 +45,10 @@ struct WalletHistory : testing::Test {
         return code;
     }
     test::FakeNode node;
-    std::uint64_t refused_from = UINT64_MAX, interrupted_at = UINT64_MAX;
+    std::uint64_t refused_from = UINT64_MAX, interrupted_at = UINT64_MAX, lacked = UINT64_MAX;
+    int lacks = 1;                      ///< Answers of a node that lacks that block.
+    std::chrono::milliseconds held{0};  ///< For which the node keeps a client waiting that is interrupted.
+    bool limited = false;               ///< Or it refuses it by its rate limit.
     std::string out, problem;
 };
 
@@ -62,6 +70,27 @@ TEST_F(WalletHistory, HasThePagesBeforeAnInterrupt) {
                                HasSubstr("go on with --from 900")));
     interrupted_at = UINT64_MAX;
     EXPECT_EQ(run("1000"), 0) << "an earlier interrupt is forgotten: " << problem;
+}
+
+TEST_F(WalletHistory, EndsAtOnceWhenItIsInterrupted) {
+    using std::chrono::steady_clock;
+    interrupted_at = 1'010;
+    for (const bool by_limit : {true, false}) {
+        limited = by_limit;
+        held = std::chrono::milliseconds(by_limit ? 0 : 3'000);
+        const auto start = steady_clock::now();
+        EXPECT_EQ(run("1000"), 1);
+        EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(1)) << by_limit;
+        EXPECT_THAT(problem, HasSubstr("interrupted"));
+    }
+}
+
+TEST_F(WalletHistory, ABlockThatALaggingNodeLacksIsReadFromAnother) {
+    lacked = 1'050;
+    EXPECT_EQ(run("1000"), 0) << problem;
+    lacks = 1'000;
+    EXPECT_EQ(run("1000"), 1);
+    EXPECT_THAT(problem, HasSubstr("does not have block 1050"));
 }
 
 }  // namespace
