@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/peer_source.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "node/artifacts/tensor_layout.hpp"
 #include "solver/artifacts/packed_tensor.hpp"
 
@@ -73,35 +76,21 @@ Result<kernels::Tensor> PeerSource::message_tensor(const Hash32& root, const ker
     return out;
 }
 
-void PeerSource::messages(const std::vector<solver::MessageRequest>& requests, const solver::MessageRecords& records,
-                          const solver::MessageArrived& arrived) {
-    std::vector<std::vector<std::optional<kernels::Tensor>>> tensors(requests.size());
-    std::vector<MessageDownloads::Download> downloads;
-    std::vector<std::size_t> places;
-    for (std::size_t place = 0; place < requests.size(); ++place) {
-        const solver::MessageRequest& request = requests[place];
-        std::vector<std::optional<kernels::Tensor>>& out = tensors[place];
-        out.resize(request.roots.size());
-        std::vector<std::size_t> missing;
-        MessageDownloads::Download download{request.run, {}, {}, 0, {}};
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            if (messages_ != nullptr)
-                if (auto here = messages_->tensor(request.roots[i], *records[i], pool_))
-                    out[i] = std::move(here).value();
-            if (out[i] || download.roots.size() == kPackedTensorsMax) continue;
-            missing.push_back(i);
-            download.roots.push_back(request.roots[i]);
-            download.bytes_max += solver::transport_bytes_max(*records[i]);
+MessageDownloads::Download PeerSource::download_of(const solver::MessageRequest& request,
+                                                   const solver::MessageRecords& records, Tensors& out) {
+    MessageDownloads::Download download{request.run, {}, {}, [&out] { std::ranges::fill(out, std::nullopt); }};
+    std::vector<std::size_t> missing;
+    const auto add_part = [&] {
+        if (missing.empty()) return;
+        MessageDownloads::Part& part = download.parts.emplace_back();
+        for (const std::size_t i : missing) {
+            part.roots.push_back(request.roots[i]);
+            part.bytes_max += solver::transport_bytes_max(*records[i]);
         }
-        if (!authors_ || download.roots.empty()) {
-            arrived(place, std::move(out));
-            continue;
-        }
-        download.peers = authors_({request.task, request.run});
         // A wrong tensor is left to message_tensor, which blames the peer for it and asks others.
-        download.accept = [&out, &request, &records, missing](View bytes,
-                                                              kernels::ThreadPool& pool) -> Status<Failure> {
-            for (const std::size_t i : missing) {
+        part.accept = [&out, &request, &records, places = std::exchange(missing, {})](
+                          View bytes, kernels::ThreadPool& pool) -> Status<Failure> {
+            for (const std::size_t i : places) {
                 const auto length = solver::transport_bytes(bytes, *records[i]);
                 if (!length) return failure(Fault::malformed, length.error().message);
                 auto tensor = solver::from_transport_form(bytes.first(*length), *records[i]);
@@ -113,10 +102,43 @@ void PeerSource::messages(const std::vector<solver::MessageRequest>& requests, c
                 return failure(Fault::malformed, std::to_string(bytes.size()) + " bytes after the tensors");
             return Unit{};
         };
+    };
+    for (std::size_t i = 0; i < request.roots.size(); ++i) {
+        if (messages_ != nullptr && messages_->tensor(request.roots[i], *records[i], pool_)) continue;
+        missing.push_back(i);
+        if (missing.size() == kPackedTensorsMax) add_part();
+    }
+    add_part();
+    return download;
+}
+
+void PeerSource::messages(const std::vector<solver::MessageRequest>& requests, const solver::MessageRecords& records,
+                          const solver::MessageArrived& arrived) {
+    std::vector<Tensors> tensors(requests.size());
+    // What is here is read when the rest has arrived: of many messages it would fill the memory before.
+    const auto end = [&](std::size_t place) {
+        Tensors out = std::move(tensors[place]);
+        for (std::size_t i = 0; i < out.size() && messages_ != nullptr; ++i) {
+            if (out[i]) continue;
+            if (auto here = messages_->tensor(requests[place].roots[i], *records[i], pool_)) out[i] = std::move(*here);
+        }
+        arrived(place, std::move(out));
+    };
+    std::vector<MessageDownloads::Download> downloads;
+    std::vector<std::size_t> places;
+    for (std::size_t place = 0; place < requests.size(); ++place) {
+        const solver::MessageRequest& request = requests[place];
+        tensors[place].resize(request.roots.size());
+        MessageDownloads::Download download = download_of(request, records, tensors[place]);
+        if (!authors_ || download.parts.empty()) {
+            end(place);
+            continue;
+        }
+        download.peers = authors_({request.task, request.run});
         downloads.push_back(std::move(download));
         places.push_back(place);
     }
-    downloads_.fetch(downloads, [&](std::size_t i) { arrived(places[i], std::move(tensors[places[i]])); });
+    downloads_.fetch(downloads, [&](std::size_t i) { end(places[i]); });
 }
 
 std::uint64_t PeerSource::first_missing_tile(const Hash32& root) {

@@ -43,6 +43,11 @@ public:
     std::uint64_t first_missing_tile(const Hash32& root) override;
 
 private:
+    using Tensors = std::vector<std::optional<kernels::Tensor>>;
+    /// What is not here of a message; its parts write into `out`. All arguments outlive the download.
+    MessageDownloads::Download download_of(const solver::MessageRequest& request, const solver::MessageRecords& records,
+                                           Tensors& out);
+
     Store& store_;
     ArtifactClient& client_;
     Peers peers_;

@@ -69,20 +69,17 @@ void fetch_messages(ArtifactSource& source, const CommittedPlan& plan, const std
             return;
         }
     }
-    std::vector<Arrived> parts(asked.size());
     std::vector<bool> ended(asked.size());
     bool going_on = true;
     source.messages(asked, records, [&](std::size_t i, Arrived tensors) {
         const bool whole = std::ranges::all_of(tensors, [](const auto& tensor) { return tensor.has_value(); });
-        if (!whole || !going_on) {
-            parts[i] = std::move(tensors);
-            return;
-        }
+        // Authors of wrong tensors would fill the memory with the right ones: they are asked for all of them once more.
+        if (!whole || !going_on) return;
         ended[i] = true;
         going_on = done(places[i], complete(source, records, asked[i], std::move(tensors), pool));
     });
     for (std::size_t i = 0; i < asked.size() && going_on; ++i)
-        if (!ended[i]) going_on = done(places[i], complete(source, records, asked[i], std::move(parts[i]), pool));
+        if (!ended[i]) going_on = done(places[i], complete(source, records, asked[i], {}, pool));
 }
 
 FetchedMessage fetch_message(ArtifactSource& source, const CommittedPlan& plan, const MessageRequest& request,

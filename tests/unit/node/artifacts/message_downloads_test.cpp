@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <stdexcept>
+#include <thread>
 
 #include "node/artifacts/http_server.hpp"
 #include "solver/artifacts/packed_tensor.hpp"
@@ -64,6 +67,7 @@ struct MessageDownloadsTest : ::testing::Test {
     kernels::ThreadPool pool{1};
     Gate gate;
     bool stopped = false;
+    std::atomic<std::size_t> asked = 0;         ///< Authors, so far.
     std::vector<Author> authors{kAuthors + 1};  ///< The last one is of no message, and nothing was held against it.
     std::vector<bool> held = std::vector<bool>(kAuthors + 1, false);  ///< Whether an author's replies pass the gate.
     std::unique_ptr<Store> here = test::open_store(folder.path() / "here");
@@ -82,6 +86,7 @@ struct MessageDownloadsTest : ::testing::Test {
             author.server = std::make_unique<ArtifactServer>(*author.store, [](const Hash32&) { return false; });
             author.server->add_messages(*author.messages);
             author.server->tamper_with_answers([this, i](const HttpRequest&, HttpReply&) {
+                ++asked;
                 if (held[i]) gate.hold();
             });
             const kernels::Tensor tensor = test::random_tensor(kernels::DType::f32, {20, 32}, i);
@@ -92,14 +97,14 @@ struct MessageDownloadsTest : ::testing::Test {
     }
     ~MessageDownloadsTest() override { gate.open(); }
 
+    /// The message of `author`, asked for at `peer`.
+    MessageDownloads::Download of(std::uint32_t author, std::size_t peer, std::uint64_t bytes_max = 1 << 20) const {
+        const auto accept = [](View, kernels::ThreadPool&) -> Status<Failure> { return Unit{}; };
+        return {author, {authors[peer].http->url()}, {{{authors[peer].root}, bytes_max, accept}}, {}};
+    }
     std::vector<MessageDownloads::Download> all(std::uint64_t bytes_max = 1 << 20) const {
         std::vector<MessageDownloads::Download> out;
-        for (std::uint32_t i = 0; i < kAuthors; ++i)
-            out.push_back({i,
-                           {authors[i].http->url()},
-                           {authors[i].root},
-                           bytes_max,
-                           [](View, kernels::ThreadPool&) -> Status<Failure> { return Unit{}; }});
+        for (std::uint32_t i = 0; i < kAuthors; ++i) out.push_back(of(i, i, bytes_max));
         return out;
     }
     void fetch(const std::vector<MessageDownloads::Download>& wanted) {
@@ -135,6 +140,39 @@ TEST_F(MessageDownloadsTest, MessagesThatMayBeLongComeOneAfterAnother) {
     EXPECT_EQ(gate.most(), 1u);
 }
 
+TEST_F(MessageDownloadsTest, MessagesThatTheCallerHasNotTakenCountAsWell) {
+    std::size_t most = 0;
+    downloads.fetch(all(MessageDownloads::kBytesMax / 2), [&](std::size_t place) {
+        accepted.push_back(place);
+        std::this_thread::sleep_for(milliseconds(50));  // Hashes and saves it.
+        most = std::max(most, asked - (accepted.size() - 1));
+    });
+    EXPECT_EQ(accepted.size(), kAuthors);
+    EXPECT_LE(most, 2u) << "this one, and one in transfer or waiting for the caller";
+}
+
+TEST_F(MessageDownloadsTest, ACallerThatFailsEndsAllTransfers) {
+    const auto fail = [](std::size_t) { throw std::runtime_error("no memory"); };
+    EXPECT_THROW(downloads.fetch(all(MessageDownloads::kBytesMax), fail), std::runtime_error);
+    fetch(all());
+    EXPECT_EQ(accepted.size(), kAuthors);
+}
+
+TEST_F(MessageDownloadsTest, WhatCameOfAMessageIsDroppedWhenItsRestDoesNot) {
+    MessageDownloads::Download one = of(0, 0);
+    one.parts.push_back(of(0, 1).parts[0]);  // Which that author does not have.
+    bool dropped = false;
+    one.drop = [&] { dropped = true; };
+    fetch({one});
+    EXPECT_TRUE(accepted.empty());
+    EXPECT_TRUE(dropped);
+    one.parts.pop_back();
+    dropped = false;
+    fetch({one});
+    EXPECT_EQ(accepted.size(), 1u);
+    EXPECT_FALSE(dropped);
+}
+
 TEST_F(MessageDownloadsTest, AStopEndsAllTransfers) {
     held.assign(kAuthors + 1, true);
     held[3] = false;
@@ -168,6 +206,37 @@ TEST_F(MessageDownloadsTest, FewerComeAtATimeAfterManyTookTooLong) {
         EXPECT_EQ(accepted.size(), kAuthors);
         EXPECT_EQ(gate.most(), at_once) << "doubled after each time when few took too long";
     }
+}
+
+TEST_F(MessageDownloadsTest, HalfOfAGroupThatIsSilentHasTheOthersFetchedAtTheSameTime) {
+    held[kSilent] = true;
+    gate.close(0);
+    auto half = all();
+    for (std::uint32_t i = 0; i < kAuthors / 2; ++i) half[i] = of(i, kSilent);
+    for (int round = 0; round < 4; ++round) {
+        fetch(half);
+        EXPECT_EQ(accepted.size(), kAuthors / 2);
+    }
+    gate.open();
+    authors[kSilent].http.reset();
+    held.assign(kAuthors + 1, true);
+    gate.close(kAuthors);
+    fetch(all());
+    EXPECT_EQ(accepted.size(), kAuthors);
+    EXPECT_EQ(gate.most(), kAuthors);
+}
+
+TEST_F(MessageDownloadsTest, WhoKeptUsWaitingComesAfterAllOthersOfItsTransfer) {
+    held[0] = true;
+    gate.close(0);
+    const std::vector<MessageDownloads::Download> both{of(0, 0), of(kAuthors, 1)};  // Of one transfer.
+    fetch(both);
+    EXPECT_EQ(accepted, std::vector<std::size_t>{1});
+    gate.open();
+    fetch(both);
+    EXPECT_EQ(accepted, (std::vector<std::size_t>{1, 0}));
+    fetch(both);
+    EXPECT_EQ(accepted, (std::vector<std::size_t>{0, 1})) << "it was in time";
 }
 
 }  // namespace
