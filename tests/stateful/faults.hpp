@@ -3,6 +3,7 @@
 #pragma once
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/calls/gas.hpp"
 #include "contracts/executor.hpp"
 #include "contracts/lifecycle/effects.hpp"
 #include "contracts/records/store.hpp"
@@ -92,6 +93,29 @@ class ReadsTooMuch final : public FaultyExecutor {
         if (ok || method != "revealBid") return;
         for (std::uint64_t id = 1; id < 2'000; ++id) (void)contracts::views::dispute(state, id);
     }
+};
+
+/// `acceptModel` costs what a call costs that closes nothing, however much the settlement has to close.
+class SettlesForACallsGas final : public FaultyExecutor {
+public:
+    std::uint64_t gas_of(const ledger::Address& contract, View data) const override {
+        const std::uint64_t gas = FaultyExecutor::gas_of(contract, data);
+        const bool settles = contract == address_of(contracts::Contract::market) &&
+                             method_name(contracts::Contract::market, data) == "acceptModel";
+        return settles ? gas - 2 * contracts::kGasScheduledItem : gas;
+    }
+    ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
+                            const ledger::Call& sent) const override {
+        ledger::Call paid = sent;
+        paid.gas = FaultyExecutor::gas_of(sent.to, sent.data);
+        ledger::CallResult result = FaultyExecutor::call(state, block, paid);
+        result.gas_used -= paid.gas - sent.gas;
+        return result;
+    }
+
+private:
+    void after(ledger::State&, const ledger::BlockContext&, const ledger::Call&, const std::string&,
+               bool) const override {}
 };
 
 /// A call breaks an invariant.

@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "tests/stateful/faults.hpp"
 
 namespace retrace::stateful {
@@ -115,6 +119,20 @@ TEST(Traces, AreReadAsTheyWereWritten) {
     EXPECT_EQ(read->accounts, world.trace().accounts);
     EXPECT_EQ(read->events, world.trace().events);
     EXPECT_FALSE(read_trace("call nobody 9 x y").has_value());
+}
+
+/// The kept trace still reaches what it was kept for: by the gas of a call that closes nothing it fails, by the right gas not.
+TEST(Traces, OfTheCorpusSettlesMoreThanACallsGasPaysFor) {
+    std::ifstream in(std::filesystem::path(RETRACE_CORPUS) / "many_records_at_settlement.trace");
+    const auto trace = read_trace(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()));
+    ASSERT_TRUE(trace.has_value()) << trace.error().message;
+    ASSERT_FALSE(trace->events.empty());
+    const SettlesForACallsGas faulty;
+    const auto failure = replay(*trace, options_of(&faulty));
+    ASSERT_TRUE(failure.has_value()) << "make it again: its calls are refused, or write less";
+    EXPECT_THAT(failure->what(),
+                testing::HasSubstr("the records that a call writes are bounded by its gas: acceptModel"));
+    EXPECT_FALSE(replay(*trace, options_of(nullptr)).has_value());
 }
 
 }  // namespace
