@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t kSteps = 32;  // Of a list's capacity; the price doubles with each one in the second half.
 /// A rent is a millionth of the deposit of a bid, times the multiplier.
 constexpr std::uint64_t kRentShare = 1'000'000;
+/// Cancelling burns a thousandth of the stake that bids lock.
+constexpr std::uint64_t kLockShare = 1'000;
 
 }  // namespace
 
@@ -39,6 +41,8 @@ std::uint64_t rented_blocks(const Params& params, const TaskSpec& spec, const Gr
     const std::uint64_t work = group == nullptr ? spec.finish_blocks : first_states + rounds * longest_round(*group);
     return auctions + work + params.deliver_blocks + params.unbond_blocks;
 }
+
+U256 cancel_fee(const U256& locked) { return (locked + U256(kLockShare - 1)) / U256(kLockShare); }
 
 U256 rent_due(const Place& place, std::uint64_t blocks) {
     // The product cannot overflow: a rent is below 2^144 (SPEC 1.1).

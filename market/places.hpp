@@ -31,6 +31,9 @@ struct Place {
     static auto tie(auto& p) { return std::tie(p.rent, p.deposit); }
     static Names names() { return {"rent", "deposit"}; }
 };
+/// 12.8: burned when a task is cancelled whose bids lock this much stake in all.
+U256 cancel_fee(const U256& locked);
+
 /// 12.5: rent of a place that was held for `blocks`, at most its deposit.
 U256 rent_due(const Place& place, std::uint64_t blocks);
 /// 12.6: blocks that the deposit pays for.

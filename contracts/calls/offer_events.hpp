@@ -6,7 +6,7 @@
 
 namespace retrace::contracts {
 
-/// Coins were burned for a place: of a bid when it is made, or for the rent of a task when it ends.
+/// Coins were burned for a place: of a bid when its auction ends, of a task when it ends, or for locks when it is cancelled.
 struct PlacePaid {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "PlacePaid";

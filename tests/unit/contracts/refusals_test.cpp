@@ -3,6 +3,7 @@
 #include "contracts/records/methods.hpp"
 #include "ledger/chain/genesis.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "market/places.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -160,7 +161,8 @@ TEST_F(Refusals, CancelTask) {
     EXPECT_EQ(send("alice", CancelTask{1}), CallStatus::not_requester);
     EXPECT_EQ(send("requester", CancelTask{1}), CallStatus::ok);
     EXPECT_EQ(send("requester", CancelTask{1}), CallStatus::wrong_task_state);
-    EXPECT_EQ(ledger::balance_of(state, party("requester")), before);
+    const U256 fee = market::cancel_fee(market::stake_floor(params, small_spec()).value());
+    EXPECT_EQ(ledger::balance_of(state, party("requester")), before - fee) << "12.2.5";
     EXPECT_EQ(ledger::balance_of(state, party("alice")), alice) << "the deposit returns too";
 }
 

@@ -8,6 +8,9 @@
 #include <random>
 #include <set>
 
+#include "market/escrow.hpp"
+#include "market/odds.hpp"
+
 namespace retrace::market {
 namespace {
 
@@ -133,6 +136,22 @@ TEST(Places, ATaskBringsRentForTheTimesOfItsTerms) {
     group.round_blocks = group.fetch_blocks = group.reveal_blocks = 1'000'000'000;
     spec.steps = std::uint64_t{1} << 20;
     EXPECT_GT(rented_blocks(p, spec, &group), std::uint64_t{1} << 52) << "the longest terms do not overflow";
+}
+
+/// SPEC 12.7.8: what it costs to lock the stake of others by tasks that are taken back.
+TEST(Places, WhoeverLocksTheStakeOfOthersByCancelledTasksPaysForIt) {
+    const Params params;
+    const U256 coin(1'000 * kMilli);
+    TaskSpec bait;
+    bait.steps = bait.interval = 1;
+    bait.price_ceiling = U256(20) * coin;
+    const U256 lock = stake_floor(params, bait).value(), cycles(86'400 / (params.bid_blocks + params.reveal_blocks));
+    EXPECT_EQ(lock / coin, 950);
+    EXPECT_EQ(escrow_of(bait, params)->total() / coin, 60) << "is all that its requester brings";
+    EXPECT_EQ(cancel_fee(lock) * U256(100) / coin, 95);
+    EXPECT_EQ(cancel_fee(lock) * cycles / coin, 4'104) << "a day, for each solver whose stake is kept";
+    EXPECT_EQ(cancel_fee(U256(1)), 1) << "rounded up";
+    EXPECT_EQ(cancel_fee(U256()), 0);
 }
 
 TEST(Places, AChainWithoutADepositStillHasARent) {
