@@ -20,6 +20,11 @@ std::uint64_t views::bids_begin(const market::Params& params, const market::Task
     return task.bid_end - std::min(task.bid_end, params.bid_blocks);
 }
 
+U256 views::run_ceiling(const ledger::StateView& view, std::uint64_t task, std::uint32_t run) {
+    const auto noted = load<Amount>(view, keys::run_ceiling(task, run));
+    return noted ? noted->value : must_load<market::TaskSpec>(view, keys::spec(task)).price_ceiling;
+}
+
 std::optional<market::NextAuction> views::next_auction(const ledger::StateView& view, std::uint64_t id) {
     const auto task = views::task(view, id);
     const auto spec = views::spec(view, id);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/keys.hpp"
 
+#include "contracts/records/auctions.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/standing.hpp"
@@ -68,6 +69,7 @@ Key started_from(std::uint64_t task, std::uint32_t run) { return std::move(marke
 Key resumes_from(std::uint64_t task) { return std::move(market('R').number(task)); }
 Key raise_from(std::uint64_t task) { return std::move(market('J').number(task)); }
 Key auctions(std::uint64_t task) { return std::move(market('T').number(task)); }
+Key run_ceiling(std::uint64_t task, std::uint32_t run) { return std::move(market('C').number(task).number(run)); }
 Key given_back(std::uint64_t task, std::uint32_t run) { return std::move(market('G').number(task).number(run)); }
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 

@@ -12,7 +12,7 @@ namespace retrace::ledger {
 
 /// Stored under keys::format; any other version is refused. It is raised when the shape of the records or the rules of
 /// the ledger or of the contracts change: these rules must not re-execute blocks of other rules.
-inline constexpr std::uint8_t kFormatVersion = 11;
+inline constexpr std::uint8_t kFormatVersion = 12;
 
 /// Stored under keys::tip.
 struct TipRecord {

@@ -193,7 +193,7 @@ void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     seat.paid = true;
     // 21.13.8: they may be the member's own, so nobody pays them here, and no match of theirs is a standing.
     if (views::is_private(fx.state, audit.task, audit.run, audit.segment)) return;
-    const U256 fee = pay_audit_fee(fx, audit.task, seat.auditor);
+    const U256 fee = pay_audit_fee(fx, audit.task, audit.run, seat.auditor);
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (seat.state == market::SeatState::matched && run.state != market::RunState::forfeited)
         note_verified(fx.state, run.solver, fee, fx.height);  // 13.11

@@ -36,6 +36,8 @@ void add_run(Effects& fx, market::Task& task, market::Run run, const views::Join
     store(fx.state, keys::deadline_work(task.id, run.index), Counter{given});
     store(fx.state, keys::run(task.id, run.index), run);
     note_run(fx, keys::started_from(task.id, run.index), start.run);
+    const U256 ceiling = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).price_ceiling;
+    store(fx.state, keys::run_ceiling(task.id, run.index), Amount{ceiling});
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
     schedule_single(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
@@ -260,9 +262,10 @@ void settle_task(Effects& fx, std::uint64_t id) {
     end_task(fx, task);
 }
 
-U256 pay_audit_fee(Effects& fx, std::uint64_t id, const Address& auditor) {
+U256 pay_audit_fee(Effects& fx, std::uint64_t id, std::uint32_t run, const Address& auditor) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
-    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+    auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+    spec.price_ceiling = views::run_ceiling(fx.state, id, run);  // A later auction may have a higher one.
     const U256 fee = ledger::min(market::audit_fee(fx.params, spec), task.audit_budget);
     task.audit_budget -= fee;
     store(fx.state, keys::task(id), task);

@@ -39,8 +39,8 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled);
 void end_task(Effects& fx, market::Task& task);
 /// Settles a task in delivering: unlocks the solvers' stakes.
 void settle_task(Effects& fx, std::uint64_t task);
-/// Pays an auditor from the task's audit budget. Returns the amount paid, which is less than the fee when little is
-/// left.
-U256 pay_audit_fee(Effects& fx, std::uint64_t task, const Address& auditor);
+/// Pays an auditor of a run from the task's audit budget, by the ceiling of the run's own auction, however late it attests
+/// (market 6.1). Returns the amount paid, which is less than the fee when little is left.
+U256 pay_audit_fee(Effects& fx, std::uint64_t task, std::uint32_t run, const Address& auditor);
 
 }  // namespace retrace::contracts
