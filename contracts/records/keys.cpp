@@ -5,6 +5,7 @@
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/standing.hpp"
+#include "contracts/records/task_end.hpp"
 
 namespace retrace::contracts::keys {
 namespace {
@@ -70,6 +71,7 @@ Key resumes_from(std::uint64_t task) { return std::move(market('R').number(task)
 Key raise_from(std::uint64_t task) { return std::move(market('J').number(task)); }
 Key auctions(std::uint64_t task) { return std::move(market('T').number(task)); }
 Key run_ceiling(std::uint64_t task, std::uint32_t run) { return std::move(market('C').number(task).number(run)); }
+Key task_end(std::uint64_t task) { return std::move(market('x').number(task)); }
 Key given_back(std::uint64_t task, std::uint32_t run) { return std::move(market('G').number(task).number(run)); }
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 

@@ -18,6 +18,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/records/forged_states.hpp"
 #include "contracts/records/standing.hpp"
+#include "contracts/records/task_end.hpp"
 #include "market/escrow.hpp"
 
 namespace retrace::contracts {
@@ -79,7 +80,8 @@ void await_replicas(Effects& fx, const market::Task& task) {
 }
 
 /// Ends a task for which a successor would find no auditors, or could not be paid.
-void expire_task(Effects& fx, market::Task& task) {
+void expire_task(Effects& fx, market::Task& task, TaskEnd why) {
+    note_task_end(fx.state, task.id, why);
     stop_raising(fx, task);
     move_task(fx, task, TaskEvent::forfeit);
     move_task(fx, task, TaskEvent::no_bid);
@@ -252,7 +254,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
     }
     // 13.7.1: the escrow does not pay twice for what a convicted run was paid. A task in delivery resumes nowhere.
     if (task.state == market::TaskState::running && counter(fx.state, keys::paid_wrong(task.id)) > task.first_state)
-        return expire_task(fx, task);
+        return expire_task(fx, task, TaskEnd::paid_wrong);
     stop_raising(fx, task);
     move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
     if (task.state == market::TaskState::forfeited)
@@ -376,7 +378,7 @@ void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (!task.active.empty()) return succeed_run(fx, run, TaskEvent::forfeit);
-    expire_task(fx, task);  // A successor would find no auditors either.
+    expire_task(fx, task, TaskEnd::not_audited);  // A successor would find no auditors either.
 }
 
 void wake_after(Effects& fx, std::uint64_t id, std::uint32_t run, std::uint64_t index) {

@@ -10,6 +10,7 @@
 #include "contracts/records/auctions.hpp"
 #include "contracts/records/offers.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/task_end.hpp"
 #include "market/escrow.hpp"
 
 namespace retrace::contracts {
@@ -35,9 +36,9 @@ void add_run(Effects& fx, market::Task& task, market::Run run, const views::Join
     run.work_counted = std::min(given, work_counted);
     store(fx.state, keys::deadline_work(task.id, run.index), Counter{given});
     store(fx.state, keys::run(task.id, run.index), run);
-    note_run(fx, keys::started_from(task.id, run.index), start.run);
     const U256 ceiling = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).price_ceiling;
     store(fx.state, keys::run_ceiling(task.id, run.index), Amount{ceiling});
+    note_run(fx, keys::started_from(task.id, run.index), start.run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
     schedule_single(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
@@ -156,7 +157,9 @@ bool takes_another_auction(Effects& fx, std::uint64_t task) {
 
 void open_auction(Effects& fx, market::Task& task, std::uint64_t pause) {
     const std::uint64_t begin = fx.height + pause;
-    if (task.round >= fx.params.rounds || views::is_rent_over(fx.state, task, begin)) {
+    const bool used_up = task.round >= fx.params.rounds;
+    if (used_up || views::is_rent_over(fx.state, task, begin)) {
+        if (!used_up) note_task_end(fx.state, task.id, TaskEnd::place_over);
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }

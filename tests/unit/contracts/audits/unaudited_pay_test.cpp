@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/task_end.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -164,6 +165,7 @@ TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
     EXPECT_EQ(run().state, RunState::left);
     EXPECT_TRUE(views::stake(state, party("alice")).locked.is_zero());
     EXPECT_EQ(task().state, TaskState::expired);
+    EXPECT_EQ(views::task_end(state, 1), TaskEnd::not_audited);
     EXPECT_TRUE(task().escrow.is_zero()) << "what is left is the requester's again";
     EXPECT_FALSE(views::checkpoint(state, 1, 0, 4)->opened) << "it never saw what it did not pay for";
     EXPECT_TRUE(all<Slashed>().empty());

@@ -3,6 +3,7 @@
 #include "contracts/records/places.hpp"
 
 #include "contracts/records/methods.hpp"
+#include "contracts/records/task_end.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -87,6 +88,7 @@ TEST_F(PricesOfPlaces, NoAuctionBeginsAfterThePaidTime) {
     store(state, keys::place(1), market::Place{U256(1), U256(height - task().posted_height - 1)});
     ASSERT_EQ(send("bob", DeclineTask{1}), CallStatus::ok);
     EXPECT_EQ(task().state, TaskState::expired);
+    EXPECT_EQ(views::task_end(state, 1), TaskEnd::place_over);
 }
 
 TEST_F(PricesOfPlaces, AListThatIsFullRefusesAndEveryPageGivesPlacesBack) {

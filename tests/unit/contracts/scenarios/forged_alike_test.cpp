@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Two runs of a task that forge alike. SPEC 13.7.1.
+#include "contracts/records/task_end.hpp"
 #include "tests/unit/contracts/scenarios/stopped_runs_fixture.hpp"
 
 namespace retrace::contracts {
@@ -45,6 +46,7 @@ TEST_F(ForgedAlike, ATaskThatWouldResumeAtAForgedStateExpires) {
     ASSERT_EQ(task().resume_root, wrong_root(task().first_state));
     convict_bob();
     EXPECT_EQ(task().state, market::TaskState::expired);
+    EXPECT_EQ(views::task_end(state, 1), TaskEnd::paid_wrong);
 }
 
 /// A raise after the conviction does not start at a state of the run that forged alike and goes on.
