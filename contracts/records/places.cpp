@@ -42,6 +42,21 @@ bool views::is_rent_over(const ledger::StateView& view, const market::Task& task
     return held && U256(height - task.posted_height) > market::paid_blocks(*held);
 }
 
+std::uint64_t views::last_auction_begins(const market::Params& params, const market::Task& task, std::uint64_t height,
+                                         std::uint64_t more) {
+    const bool open = task.state == market::TaskState::bidding;
+    const std::uint64_t first = open ? task.reveal_end : height;
+    const std::uint64_t later = open && more != 0 ? more - 1 : more;
+    return first + later * (params.bid_blocks + params.reveal_blocks);
+}
+
+U256 views::missing_rent(const ledger::StateView& view, const market::Task& task, std::uint64_t height) {
+    const auto held = place(view, task.id);
+    if (!held || height < task.posted_height) return {};
+    const U256 due = held->rent * U256(height - task.posted_height);  // Below 2^208: a rent is below 2^144.
+    return due > held->deposit ? due - held->deposit : U256();
+}
+
 std::optional<U256> views::bid_place_fee(const ledger::StateView& view, const market::Params& params,
                                          const market::Task& task, std::size_t more) {
     const std::size_t most = is_group(view, task.id) ? market::kGroupBiddersMax : market::kBiddersMax;

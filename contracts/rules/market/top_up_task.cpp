@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
@@ -44,6 +45,11 @@ CallStatus admit(const TopUpTask& call, const TxContext& context, const StateVie
     if (auctions > context.params.rounds) return CallStatus::rounds_used_up;  // 12.10.7
     const auto price = price_of(spec, known, context.params, *task, call.ceiling);
     if (context.value < price.total()) return CallStatus::wrong_value;  // 12.10.8
+    // 12.10.11: it must not ask for auctions that never come.
+    const std::uint64_t more = std::uint64_t{known.left} + call.auctions;
+    const std::uint64_t begins = views::last_auction_begins(context.params, *task, context.height, more);
+    const U256 rent = views::missing_rent(view, *task, begins);
+    if (context.value - price.total() < rent) return CallStatus::wrong_value;
     spec.price_ceiling = call.ceiling;
     if (!market::stake_floor(context.params, spec)) return CallStatus::no_stake_suffices;  // 12.10.9
     return CallStatus::ok;

@@ -91,6 +91,38 @@ TEST_F(PricesOfPlaces, NoAuctionBeginsAfterThePaidTime) {
     EXPECT_EQ(views::task_end(state, 1), TaskEnd::place_over);
 }
 
+/// Auctions that are asked for must be able to come (12.10.11).
+TEST_F(PricesOfPlaces, ATopUpPaysForTheTimeOfItsAuctions) {
+    books_are_damaged = true;  // The place's deposit was not brought by anybody.
+    post();
+    const U256 ceiling = small_spec().price_ceiling, rent(3);
+    const std::uint64_t first = task().reveal_end, each = params.bid_blocks + params.reveal_blocks;
+    const auto paid_until = [&](std::uint64_t until) {
+        store(state, keys::place(1), market::Place{rent, rent * U256(until - task().posted_height)});
+    };
+    paid_until(first + each);
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 2}), CallStatus::ok) << "the second of two begins in time";
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 1}), CallStatus::wrong_value);
+    const U256 missing = rent * U256(each);
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 1}, missing - U256(1)), CallStatus::wrong_value);
+    ASSERT_EQ(send("requester", TopUpTask{1, ceiling, 1}, missing), CallStatus::ok);
+    EXPECT_EQ(views::missing_rent(state, task(), first + 2 * each), 0);
+    while (height < first + 2 * each) next_block();
+    EXPECT_EQ(task().round, 4u) << "all three have come";
+    EXPECT_EQ(task().state, TaskState::bidding);
+}
+
+TEST_F(PricesOfPlaces, ATopUpOfARunPaysForAuctionsThatBeginNow) {
+    start_run();
+    books_are_damaged = true;
+    store(state, keys::place(1), market::Place{U256(1), U256(height - task().posted_height - 1)});
+    const U256 ceiling = small_spec().price_ceiling;
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 0}), CallStatus::wrong_value);
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 0}, U256(1)), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 1}, U256(5)), CallStatus::wrong_value);
+    EXPECT_EQ(send("requester", TopUpTask{1, ceiling, 1}, U256(6)), CallStatus::ok);
+}
+
 TEST_F(PricesOfPlaces, AListThatIsFullRefusesAndEveryPageGivesPlacesBack) {
     take_places(market::kOpenTasksMax - 1);
     ASSERT_EQ(send("requester", PostTask{small_spec()}, escrow() + deposit()), CallStatus::ok) << last.revert_reason;
