@@ -38,12 +38,12 @@ CallStatus admit(const RaiseReplicas& call, const TxContext& context, const Stat
     if (spec.spot) return CallStatus::spot_task;  // 12.7.12
     const std::uint64_t from = views::newest_finalised_state(view, *task).index;
     if (from >= spec.segments()) return CallStatus::too_late;  // 12.7.10
-    if (context.value != price_of(call, context.params, spec, *task, from).total())
+    if (context.value < price_of(call, context.params, spec, *task, from).total())
         return CallStatus::wrong_value;  // 12.7.8
     return CallStatus::ok;
 }
 
-void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
+void apply(const RaiseReplicas& call, const TxContext& context, Effects& fx) {
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));
     const auto start = views::newest_finalised_state(fx.state, task);
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(call.task));
@@ -54,6 +54,11 @@ void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
     task.joining_root = start.root;
     note_run(fx, keys::raise_from(task.id), start.run);
     open_raise(fx, task, static_cast<std::uint8_t>(call.replicas - task.active.size()));
+    // Segments may have been finalised since the price was read, so the sender brings the one that it knows.
+    const U256 rest = context.value - more.total();
+    if (rest.is_zero()) return;
+    pay(fx, Contract::market, task.requester, rest);
+    fx.emit(EscrowReturned{task.id, task.requester, rest});
 }
 
 }  // namespace retrace::contracts

@@ -106,6 +106,16 @@ TEST_F(Raise, WithoutBidsTheTaskGoesOnAndTheEscrowReturns) {
     EXPECT_EQ(ledger::balance_of(state, party("requester")) + run().earned + fees, before);
 }
 
+/// A segment may be finalised between the estimate and the block.
+TEST_F(Raise, WhatItBringsBeyondThePriceReturnsAtOnce) {
+    start_run();
+    const U256 before = ledger::balance_of(state, party("requester")), escrow = task().escrow + task().audit_budget;
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1) + U256(7)), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(ledger::balance_of(state, party("requester")), before - price(1));
+    EXPECT_EQ(task().escrow + task().audit_budget, escrow + price(1));
+    EXPECT_EQ(all<EscrowReturned>().back().amount, 7);
+}
+
 TEST_F(Raise, BidsForReplicasReturnWhenTheTaskStopsRunning) {
     start_run();
     ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok);
