@@ -91,6 +91,8 @@ std::string record_name() {
         return "Group";
     else if constexpr (std::same_as<T, market::Round>)
         return "Round";
+    else if constexpr (std::same_as<T, market::Division>)
+        return "Division";
     else if constexpr (std::same_as<T, market::MaskTerm>)
         return "MaskTerm";
     else if constexpr (std::same_as<T, market::RoundEntry>)

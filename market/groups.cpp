@@ -67,6 +67,15 @@ U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max
     return ledger::mul_div(price, steps, steps_max);
 }
 
+U256 merge_pay(const U256& price) { return price / U256(2); }
+
+MeanRound mean_round(const TaskSpec& spec, const GroupSpec* group) {
+    if (group == nullptr || group->regions == 0) return {};
+    const std::uint64_t members = spec.replicas, regions = group->regions;
+    return {members + regions, members + 2 * regions, members,
+            2 * members};  // Half of a price for each of two mergers.
+}
+
 Seats clear_seats(const std::vector<Offer>& offers, std::size_t count, std::size_t least, const U256& ceiling) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < offers.size(); ++i)

@@ -112,15 +112,30 @@ struct Group {
     }
 };
 
+/// How a group with regions is divided.
+struct Division {
+    std::uint32_t epoch = 0;    ///< Of the rounds for which it was drawn: their numbers over kernels::kRegionRounds.
+    std::uint32_t regions = 0;  ///< The i-th run is of region i mod `regions`; 0: it was not drawn yet.
+    std::vector<std::uint32_t> order;  ///< Runs as a beacon has put them, then those that sent later.
+    std::uint64_t due = 0;             ///< Height from which it is drawn anew, in the open round; 0: it is not.
+    bool operator==(const Division&) const = default;
+    static auto tie(auto& d) { return std::tie(d.epoch, d.regions, d.order, d.due); }
+    static Names names() { return {"epoch", "regions", "order", "due"}; }
+};
+
 /// A message that all members take in.
 struct RoundEntry {
     std::uint32_t run = 0;
     std::uint32_t steps = 0;   ///< Inner steps.
     std::uint32_t age = 0;     ///< Rounds from the base of its inner steps to the one that it was sent in.
     std::uint32_t weight = 0;  ///< 11.5
+    std::uint32_t region = 0;  ///< With regions: the one that the message is of, or was merged for.
+    /// With regions: the run's place among those that may merge its region's messages; kNoPlace: it may not.
+    std::uint32_t place = 0;
+    static constexpr std::uint32_t kNoPlace = UINT32_MAX;
     bool operator==(const RoundEntry&) const = default;
-    static auto tie(auto& e) { return std::tie(e.run, e.steps, e.age, e.weight); }
-    static Names names() { return {"run", "steps", "age", "weight"}; }
+    static auto tie(auto& e) { return std::tie(e.run, e.steps, e.age, e.weight, e.region, e.place); }
+    static Names names() { return {"run", "steps", "age", "weight", "region", "place"}; }
 };
 /// The record of a closed round: what `add` takes in, in this order.
 struct Round {
@@ -146,16 +161,18 @@ struct RoundMessage {
     std::vector<Hash32> tensors;    ///< Roots of the public tensors, as in the state at the end of the segment.
     bool recorded = false;          ///< Set when the round closes.
     std::uint32_t age = 0;          ///< As RoundEntry::age.
-    bool unpaid = false;            ///< Recorded, but its run did not help to unmask the sum.
+    bool unpaid = false;            ///< Recorded, but its run did not help to unmask the sum, or did not merge.
+    bool standby = false;           ///< Merged, and paid though that of a merger before it is recorded.
     Hash32 mask_root{};             ///< In a group with masks, root of the table of those over the message,
     Hash32 dealers{};               ///< dealers_digest of the keys that they follow from,
     std::vector<MaskTerm> masks{};  ///< and they themselves, once the state at the end of the segment is open.
     bool operator==(const RoundMessage&) const = default;
     static auto tie(auto& m) {
-        return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age, m.unpaid, m.mask_root, m.dealers, m.masks);
+        return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age, m.unpaid, m.standby, m.mask_root, m.dealers,
+                        m.masks);
     }
     static Names names() {
-        return {"segment", "steps", "tensors", "recorded", "age", "unpaid", "maskRoot", "dealers", "masks"};
+        return {"segment", "steps", "tensors", "recorded", "age", "unpaid", "standby", "maskRoot", "dealers", "masks"};
     }
 };
 
@@ -242,6 +259,17 @@ Hash32 shared_digest(const std::vector<Hash32>& roots);
 U256 join_fee(const Params& params, const TaskSpec& spec, std::uint64_t index);
 /// Pay of a segment with `steps` of at most `steps_max` inner steps: price · steps / steps_max, rounded down.
 U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max);
+/// Pay of a merged message: half of the price of a segment, rounded down (11.5).
+U256 merge_pay(const U256& price);
+
+/// What a round of the ledger is to a member of a full group on average, in parts of `whole`: prices of segments that it
+/// earns, segments that it commits to, and rounds in which it trains. With regions two of each region merge in every second
+/// round. 11.5
+struct MeanRound {
+    std::uint64_t paid = 1, committed = 1, trained = 1, whole = 1;
+    bool operator==(const MeanRound&) const = default;
+};
+MeanRound mean_round(const TaskSpec& spec, const GroupSpec* group);
 
 /// Most segments of a run: those of the spec, and in a private group twice as many, since a member takes in records and
 /// trains in segments of their own (contracts 21.13.4).

@@ -122,6 +122,15 @@ struct ReadRollbacks {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
+/// Of a group with regions.
+struct ReadDivision {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "divisionOf";
+    using Answer = market::Division;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
 /// Which rollbacks the segments of a run know of, and at which states they start.
 struct ReadMemberAttempts {
     static constexpr Contract kContract = Contract::groups;

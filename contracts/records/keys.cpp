@@ -182,6 +182,7 @@ Key member_masks(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
 Key admitted(std::uint64_t task) { return std::move(groups('a').number(task)); }
 Key consent(std::uint64_t task, std::uint32_t run) { return std::move(groups('o').number(task).number(run)); }
 Key shared_openings(std::uint64_t task, std::uint32_t base) { return std::move(groups('e').number(task).number(base)); }
+Key division(std::uint64_t task) { return std::move(groups('v').number(task)); }
 Key rollbacks(std::uint64_t task) { return std::move(groups('b').number(task)); }
 Key member_attempts(std::uint64_t task, std::uint32_t run) { return std::move(groups('a').number(task).number(run)); }
 

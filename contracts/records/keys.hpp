@@ -131,6 +131,7 @@ Key admitted(std::uint64_t task);                    ///< Accounts that may take
 Key consent(std::uint64_t task, std::uint32_t run);  ///< market::Consent
 Key shared_openings(std::uint64_t task, std::uint32_t base);  ///< Opened ends of segments with this base (21.8).
 Key rollbacks(std::uint64_t task);
+Key division(std::uint64_t task);
 Key member_attempts(std::uint64_t task, std::uint32_t run);
 
 Key held(Contract contract);  ///< Coins that the contract's records account for.

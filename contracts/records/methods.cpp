@@ -4,6 +4,7 @@
 #include "contracts/abi/typed.hpp"
 #include "contracts/calls/encode.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 
 namespace retrace::contracts {
@@ -94,6 +95,10 @@ auto read(const ReadMemberSegment& call, const StateView& view) {
 std::optional<market::Rollbacks> read(const ReadRollbacks& call, const StateView& view) {
     if (!views::group(view, call.task)) return std::nullopt;
     return views::rollbacks(view, call.task);
+}
+std::optional<market::Division> read(const ReadDivision& call, const StateView& view) {
+    if (views::regions_of(view, call.task) == 0) return std::nullopt;
+    return views::division(view, call.task);
 }
 std::optional<market::MemberAttempts> read(const ReadMemberAttempts& call, const StateView& view) {
     if (!views::member(view, call.task, call.run)) return std::nullopt;

@@ -263,7 +263,7 @@ using AnyRead =
                  ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
                  ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
                  ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadNextAuction, ReadReservation,
-                 ReadReservedSpec, ReadRollbacks, ReadMemberAttempts, ReadAdmitted, ReadConsent>;
+                 ReadReservedSpec, ReadRollbacks, ReadMemberAttempts, ReadAdmitted, ReadConsent, ReadDivision>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

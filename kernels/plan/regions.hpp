@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which members of a group merge which messages: pure functions of the number of a round and of runs. SPEC 2.7.
+// Which members of a group merge and list which messages: pure functions of an order of runs, which is drawn once in
+// kRegionRounds rounds. SPEC 2.7.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace retrace::kernels {
 
 inline constexpr std::uint32_t kRegionsMax = 32;
 inline constexpr std::uint32_t kRegionRounds = 128;  ///< Members are divided anew after so many rounds; even.
-inline constexpr std::size_t kRegionListers = 3;     ///< Members that fetch and list the messages of a region.
-inline constexpr std::size_t kRegionMergers = 2;     ///< Members of a region that merge them.
+inline constexpr std::size_t kRegionJudges = 3;      ///< Members that say of one message whether they have it.
+inline constexpr std::size_t kRegionMergers = 2;     ///< Members of a region that merge its messages.
 
 /// Whether the messages of this round are merged, not taken in as they are.
 constexpr bool is_merged_round(std::uint64_t round, std::uint32_t regions) noexcept {
@@ -23,40 +24,40 @@ constexpr bool is_merging_round(std::uint64_t round, std::uint32_t regions) noex
     return regions != 0 && round % 2 == 1;
 }
 
-/// The region of a run in a round, below `regions`, which is not 0.
-std::uint32_t region_of(std::uint32_t run, std::uint64_t round, std::uint32_t regions) noexcept;
-/// Those of `runs` that are in the region, in its order of this round; at most `count`.
-std::vector<std::uint32_t> first_of_region(std::span<const std::uint32_t> runs, std::uint64_t round,
-                                           std::uint32_t regions, std::uint32_t region, std::size_t count);
+/// The regions of so many runs: at most `regions`, of at least two runs each, but at least one.
+constexpr std::uint32_t regions_for(std::size_t runs, std::uint32_t regions) noexcept {
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(runs / 2, 1, regions));
+}
+/// The runs in the order of SHA-256(seed ‖ run u32).
+std::vector<std::uint32_t> drawn_order(std::span<const std::uint32_t> runs, const Hash32& seed);
 
-/// Those of `runs` that list the messages of the region: the first of its own, then those of the regions after it, so that a
-/// member that is alone in its region is heard. None if no run is in the region.
-std::vector<std::uint32_t> listers_of(std::span<const std::uint32_t> runs, std::uint64_t round, std::uint32_t regions,
-                                      std::uint32_t region);
+/// A run in its region.
+struct PlacedRun {
+    std::uint32_t run = 0, region = 0;
+    bool operator==(const PlacedRun&) const = default;
+};
+/// The i-th run of an order is of region i mod `regions`.
+std::vector<PlacedRun> in_regions(std::span<const std::uint32_t> order, std::uint32_t regions);
+/// For each run of the order those that list its message: the first kRegionJudges others of its region and then of the regions
+/// after it. For each of the first kRegionJudges, which would have one too few, the last is another run, so that none of
+/// those has to have all messages of the region. Fewer if there are no more.
+std::vector<std::vector<std::uint32_t>> judges_of(std::span<const PlacedRun> order, std::uint32_t regions);
 
 /// The record of `round` as this run's segment reads it: without entries if its messages are merged, or, in a segment that
-/// merges them, with those of the run's region. `Record` has `entries` with `run` and `weight`, and `total`.
+/// merges them, with those of the run's region. `Record` has `entries` with `run`, `weight` and `region`, and `total`.
 template <class Record>
 void keep_read_entries(Record& record, std::uint64_t round, std::uint32_t regions, std::uint32_t run,
                        const SegmentSpan& span) {
     if (!is_merged_round(round, regions)) return;
-    const bool merged = merges(span) && round + 1 == span.base;
-    const std::uint32_t region = region_of(run, round, regions);
+    const auto own =
+        std::find_if(record.entries.begin(), record.entries.end(), [&](const auto& entry) { return entry.run == run; });
+    const bool merged = merges(span) && round + 1 == span.base && own != record.entries.end();
+    const std::uint32_t region = merged ? own->region : 0;
     std::erase_if(record.entries, [&](const auto& entry) {
-        if (merged && region_of(entry.run, round, regions) == region) return false;
+        if (merged && entry.region == region) return false;
         record.total -= entry.weight;
         return true;
     });
-}
-
-/// The members that merge the messages of a region: the first of those whose messages are in the record. `round` is that
-/// of the record, before anything is taken out of it.
-template <class Record>
-std::vector<std::uint32_t> mergers_of(const Record& record, std::uint64_t round, std::uint32_t regions,
-                                      std::uint32_t region) {
-    std::vector<std::uint32_t> runs;
-    for (const auto& entry : record.entries) runs.push_back(entry.run);
-    return first_of_region(runs, round, regions, region, kRegionMergers);
 }
 
 }  // namespace retrace::kernels

@@ -68,16 +68,20 @@ solver::SentMessage sent_message(const ledger::StateView& view, const market::Gr
 std::vector<solver::SentMessage> sent_messages(const ledger::StateView& view, const market::Group& group,
                                                const market::GroupSpec& terms, std::uint32_t run) {
     std::vector<solver::SentMessage> out;
-    const std::vector<std::uint32_t> mergers = views::mergers(view, group, terms);
-    const auto region_of = [&](std::uint32_t of) { return kernels::region_of(of, group.round, terms.regions); };
+    const bool is_merged = kernels::is_merged_round(group.round, terms.regions);
+    auto judges = is_merged ? views::judges(view, group) : std::map<std::uint32_t, std::vector<std::uint32_t>>{};
+    const bool is_merging = group.round < terms.rounds && kernels::is_merging_round(group.round, terms.regions);
+    const auto merged =
+        is_merging ? views::merged_messages(view, group.task, group.round) : std::vector<market::RoundEntry>{};
+    const auto first_of = [&](std::uint32_t author) {
+        const auto own = std::find_if(merged.begin(), merged.end(), [&](const auto& e) { return e.run == author; });
+        return std::find_if(merged.begin(), own, [&](const auto& e) { return e.region == own->region; })->run;
+    };
     for (const std::uint32_t author : group.committed) {
         out.push_back(sent_message(view, group, author));
-        if (kernels::is_merged_round(group.round, terms.regions))
-            out.back().wanted =
-                contains(kernels::listers_of(group.committed, group.round, terms.regions, region_of(author)), run);
-        const auto first = std::find_if(mergers.begin(), mergers.end(),
-                                        [&](std::uint32_t merger) { return region_of(merger) == region_of(author); });
-        if (first != mergers.end() && *first != author) out.back().before = *first;
+        if (is_merged) out.back().wanted = contains(judges[author], run);
+        // Once more time is given, because a region lacks a message, all are fetched.
+        if (is_merging && !group.extended && first_of(author) != author) out.back().before = first_of(author);
     }
     return out;
 }

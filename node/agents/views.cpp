@@ -105,7 +105,8 @@ std::optional<solver::RecordView> Immutable::record(const ledger::StateView& vie
     for (const market::RoundEntry& entry : record->entries) {
         auto message = views::round_message(view, task, round, entry.run);
         if (message)
-            out.entries.push_back({entry.run, entry.steps, std::move(message->tensors), entry.weight, entry.age});
+            out.entries.push_back(
+                {entry.run, entry.steps, std::move(message->tensors), entry.weight, entry.age, entry.region});
     }
     if (out.entries.size() != record->entries.size()) return std::nullopt;
     out.masks = mask_rows(record->masks);

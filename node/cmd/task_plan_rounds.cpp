@@ -220,7 +220,9 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
     if (terms.regions != 0)
         std::cout << "regions      " << terms.regions
                   << ", each with one message a round; three members of a region receive " << of_region(terms) - 1
-                  << " messages more, and two of them merge these\n";
+                  << " messages more and up to three others one, and two merge these; each merged message pays two of "
+                     "them half "
+                     "of a price\n";
     if (terms.rollbacks != 0)
         std::cout << "on fraud     back to the round before the lie, at most " << int{terms.rollbacks}
                   << " times; a round waits until messages of " << terms.ahead

@@ -31,8 +31,10 @@ MemberRound with_message(const ledger::StateView& view, const market::GroupSpec&
     const auto segment = views::segment(view, run.task, run.index, message.segment);
     out.drawn = segment && segment->audit != 0;
     out.final = message.segment < run.finalised;
-    if ((message.recorded || market::ended_by_rollback(noted, round)) && message.segment < run.paid)
-        out.paid = market::segment_pay(run.price, message.steps, terms.steps_max);
+    if (message.segment < run.paid)
+        out.paid = market::ended_by_rollback(noted, round)
+                       ? market::segment_pay(run.price, message.steps, terms.steps_max)
+                       : views::pay_of(terms, round, message, run.price);
     return out;
 }
 

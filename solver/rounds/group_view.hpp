@@ -35,7 +35,8 @@ struct RecordView {
         std::uint32_t run = 0, steps = 0;
         std::vector<Hash32> tensors;  ///< Roots of the public tensors.
         std::uint32_t weight = 0;
-        std::uint32_t age = 0;  ///< Rounds from the base of its inner steps to the record's.
+        std::uint32_t age = 0;     ///< Rounds from the base of its inner steps to the record's.
+        std::uint32_t region = 0;  ///< With regions: the one whose messages it is merged with, or of.
         bool operator==(const Entry&) const = default;
     };
     std::uint32_t round = 0;

@@ -98,7 +98,7 @@ kernels::Message LocalGroup::message(const Member& member, const kernels::Segmen
 
 LocalGroup::Read LocalGroup::read(const Member& member, std::uint64_t record, const kernels::SegmentSpan& span) const {
     struct Numbered {
-        std::uint32_t run = 0, weight = 0;
+        std::uint32_t run = 0, weight = 0, region = 0;
         const Entry* entry = nullptr;
     };
     struct Record {
@@ -106,7 +106,7 @@ LocalGroup::Read LocalGroup::read(const Member& member, std::uint64_t record, co
         std::uint32_t total = 0;
     } all;
     for (const Entry& entry : records_[record - first_]) {
-        all.entries.push_back({entry.run, entry.weight, &entry});
+        all.entries.push_back({entry.run, entry.weight, entry.region, &entry});
         all.total += entry.weight;
     }
     kernels::keep_read_entries(all, record, regions_, member.run, span);
@@ -233,14 +233,36 @@ void LocalGroup::set_regions(std::uint32_t regions) {
     regions_ = regions;
 }
 
+void LocalGroup::divide() {
+    const std::uint64_t round = rounds() - 1, epoch = round / kernels::kRegionRounds;
+    std::vector<std::uint32_t> runs;
+    for (const Member& member : members_) runs.push_back(member.run);
+    if (divided_ == 0 || round % kernels::kRegionRounds == 0) {
+        Writer seed;
+        seed.raw(view(std::string_view("retrace/local-regions/1"))).u64(seed_).u64(epoch);
+        order_ = kernels::drawn_order(runs, merkle::sha256(seed.data()));
+        divided_ = kernels::regions_for(runs.size(), regions_);
+    }
+    for (const std::uint32_t run : runs)
+        if (std::ranges::find(order_, run) == order_.end()) order_.push_back(run);
+    std::vector<std::uint32_t> next(divided_);
+    for (const auto& [run, region] : kernels::in_regions(order_, divided_)) {
+        const auto entry = std::ranges::find(records_.back(), run, &Entry::run);
+        if (entry == records_.back().end()) continue;
+        entry->region = region;
+        entry->place = next[region]++;
+    }
+}
+
 void LocalGroup::merge(const std::vector<MemberTurn>& turns) {
+    divide();
     const std::uint64_t merged = rounds() - 1;
-    struct Record {
-        std::vector<Entry>& entries;
-    } const record{records_.back()};
     std::vector<Entry> out;
     for (std::uint32_t region = 0; region < regions_; ++region) {
-        const std::vector<std::uint32_t> mergers = kernels::mergers_of(record, merged, regions_, region);
+        std::vector<std::uint32_t> mergers;
+        for (std::uint32_t place = 0; place < kernels::kRegionMergers; ++place)
+            for (const Entry& entry : records_.back())
+                if (entry.region == region && entry.place == place) mergers.push_back(entry.run);
         bool recorded = false;
         for (const std::uint32_t index : mergers) {
             Member& member = members_[index];
@@ -250,6 +272,7 @@ void LocalGroup::merge(const std::vector<MemberTurn>& turns) {
             run(member, segment, segment.recorded(), segment.count());
             if (recorded || !turns[index].merges) continue;
             out.push_back(entry_of(member, 1, 0, weight));
+            out.back().region = region;
             recorded = true;
         }
         // What nobody has is sent with a later message of the first merger.

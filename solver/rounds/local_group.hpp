@@ -63,6 +63,7 @@ public:
     struct Entry {
         std::uint32_t run = 0, steps = 0, age = 0, weight = 0;
         std::vector<kernels::Tensor> tensors;
+        std::uint32_t region = 0, place = 0;  ///< With regions, of all messages: as on the market (contracts 21.20.3).
     };
     const std::vector<Entry>& record(std::uint64_t round) const { return records_[round - first_]; }
     std::uint32_t members() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
@@ -117,6 +118,9 @@ private:
         return {member.base, base, steps, member.omitted, own, regions_ != 0};
     }
     Entry entry_of(const Member& member, std::uint32_t steps, std::uint32_t age, std::uint32_t weight) const;
+    /// Places the messages of the newest record in regions. The members are divided once in kernels::kRegionRounds, in an
+    /// order that anybody can compute; one that joins later is the last.
+    void divide();
     /// The record of merged messages after a round of training.
     void merge(const std::vector<MemberTurn>& turns);
 
@@ -131,6 +135,8 @@ private:
     std::uint32_t max_age_ = 0, ahead_ = 0, regions_ = 0;
     std::uint64_t first_ = 0;  ///< The round of the first record.
     std::vector<std::vector<Entry>> records_;
+    std::vector<std::uint32_t> order_;                  ///< Of the members, with regions,
+    std::uint32_t divided_ = 0;                         ///< and in how many they are divided now; 0: not yet.
     std::vector<std::vector<kernels::MaskRow>> masks_;  ///< In the sum of each record.
     kernels::Tensor table_;                             ///< Of the masks that a position reads.
 };

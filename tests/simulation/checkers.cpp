@@ -209,8 +209,10 @@ void Checkers::check_group(const ledger::StateView& view, const market::Task& ta
             if (segment->steps == 0 || i >= run->finalised) continue;
             const std::uint32_t sent = segment->base + segment->age;
             const auto message = views::round_message(view, task.id, sent, index);
-            if (message && (message->recorded || market::ended_by_rollback(noted, sent)))
+            if (message && market::ended_by_rollback(noted, sent))
                 due += market::segment_pay(run->price, segment->steps, terms->steps_max);
+            else if (message)
+                due += views::pay_of(*terms, sent, *message, run->price);
         }
         if (run->earned != due && market::is_over(run->state))
             report(which + "earned " + run->earned.to_decimal() + " of " + due.to_decimal());

@@ -53,6 +53,7 @@ inline market::GroupSpec group_terms() {
 inline void divide_in_regions(market::GroupSpec& terms) {
     terms.regions = 2;
     terms.merge_blocks = terms.fetch_blocks + 2;
+    terms.round_blocks = std::max<std::uint64_t>(terms.round_blocks, 10);  // Two of the longest epochs (profile.cpp).
     terms.rounds *= 2;
     terms.max_age = 0;
     terms.keep_rounds = 2 * terms.absence_limit + 2;

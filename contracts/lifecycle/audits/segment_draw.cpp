@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "market/draw.hpp"
 
@@ -41,7 +42,11 @@ bool is_audited(const Effects& fx, const market::Run& run, const market::Segment
               : index + 1 == spec.segments())
         return true;
     const std::uint64_t due = (segment.draw_epoch + 1) * fx.params.epoch_blocks;
-    return market::is_drawn(mixed_before(fx, due).reveals, run.task, run.index, index, spec.audit_bp);
+    // 21.20.8: as likely as one of as many messages of members would be.
+    const std::uint64_t share =
+        spec.audit_bp * std::uint64_t{views::messages_moved(fx.state, run.task, run.index, index)};
+    return market::is_drawn(mixed_before(fx, due).reveals, run.task, run.index, index,
+                            static_cast<std::uint16_t>(std::min(share, market::kBasisPoints)));
 }
 
 void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, std::uint64_t index) {

@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/groups/recording.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/records/group_positions.hpp"
 #include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
@@ -38,9 +39,24 @@ void enter(Effects& fx, Group& group, GroupPhase phase, std::uint64_t blocks) {
     look_at(fx, group, group.deadline + 1);
 }
 
+/// 21.20.9: the first round of an epoch, as far as rounds come to it, waits for a beacon that nobody knows yet.
+void await_division(Effects& fx, const Group& group) {
+    market::Division division = views::division(fx.state, group.task);
+    if (division.regions != 0 && division.epoch == group.round / kernels::kRegionRounds) return;
+    division.due = next_draw_height(fx.params, fx.height);
+    store(fx.state, keys::division(group.task), division);
+    look_at(fx, group, division.due);
+}
+
+/// The height at which places in regions are drawn; 0: they are.
+std::uint64_t draw_due(const StateView& view, const Group& group) {
+    return group.phase == GroupPhase::training ? views::division(view, group.task).due : 0;
+}
+
 void enter_training(Effects& fx, Group& group, const GroupSpec& terms, std::uint64_t blocks) {
     enter(fx, group, GroupPhase::training, blocks);
     if (terms.mask_bits != 0) begin_masks(fx, group, terms);
+    if (kernels::is_merged_round(group.round, terms.regions)) await_division(fx, group);
 }
 
 /// The height at which the phase is over, or before it a step of the masks.
@@ -49,12 +65,11 @@ std::uint64_t next_deadline(const StateView& view, const Group& group) {
     return masks && masks->deadline != 0 ? std::min(masks->deadline, group.deadline) : group.deadline;
 }
 
-/// 21.20.3: whether all members that merge in the open round, and do not leave, have sent what they merged.
+/// 21.20.3: whether all members that merge in the open round have sent what they merged.
 bool all_merged(const StateView& view, const Group& group, const GroupSpec& terms) {
     const auto mergers = views::mergers(view, group, terms);
     return std::all_of(mergers.begin(), mergers.end(), [&](std::uint32_t run) {
-        const bool sent = std::find(group.committed.begin(), group.committed.end(), run) != group.committed.end();
-        return sent || !is_sender(view, must_load<market::Run>(view, keys::run(group.task, run)));
+        return std::find(group.committed.begin(), group.committed.end(), run) != group.committed.end();
     });
 }
 
@@ -71,11 +86,12 @@ bool all_sent(const StateView& view, const Group& group, const GroupSpec& terms)
 }
 
 bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
+    if (draw_due(view, group) != 0) return false;
     if (height > group.deadline) return true;
     const auto terms = must_load<GroupSpec>(view, keys::group_spec(group.task));
     switch (group.phase) {
         case GroupPhase::training: return all_sent(view, group, terms);
-        case GroupPhase::spreading: return group.listed.size() == views::holders(view, group, terms).size();
+        case GroupPhase::spreading: return !views::awaits_lists(view, group, terms);
         case GroupPhase::revealing: return group.revealed.size() == group.listed.size();
         case GroupPhase::unmasking: {
             const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(group.task, group.round));
@@ -221,6 +237,7 @@ market::Round record_entries(Effects& fx, const Group& group, std::vector<market
 
 void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entries) {
     const market::Round record = record_entries(fx, group, std::move(entries));
+    if (kernels::is_merging_round(group.round, terms_of(fx, group).regions)) note_merging(fx, group, record);
     count_absences(fx, group);
     if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
     forget_round(fx, group);
@@ -257,10 +274,12 @@ void end_round_of_masks(Effects& fx, const Group& group) {
 
 /// 21.6.4: the time to fetch is given once more when too few have revealed; what they had committed to does not count.
 void end_revealing(Effects& fx, Group& group) {
-    if (has_quorum(fx.state, group, terms_of(fx, group)) || group.extended) return record_round(fx, group);
+    const GroupSpec terms = terms_of(fx, group);
+    const bool complete = has_quorum(fx.state, group, terms) && !lacks_region(fx.state, group, terms);
+    if (complete || group.extended) return record_round(fx, group);
     clear_holdings(fx, group);
     group.extended = true;
-    enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
+    enter(fx, group, GroupPhase::spreading, terms.fetch_blocks);
 }
 
 void end_training(Effects& fx, Group& group) {
@@ -268,6 +287,9 @@ void end_training(Effects& fx, Group& group) {
     // Nobody else could have the only message, but for a merged one.
     const std::size_t least = kernels::is_merging_round(group.round, terms.regions) ? 1 : 2;
     if (group.committed.size() < least) return close_round(fx, group, {});
+    if (kernels::is_merged_round(group.round, terms.regions))
+        store(fx.state, keys::division(group.task),
+              views::with_newcomers(views::division(fx.state, group.task), group));
     enter(fx, group, GroupPhase::spreading, terms.fetch_blocks);
 }
 
@@ -309,6 +331,10 @@ void group_clock(Effects& fx, std::uint64_t task) {
     if (group.phase == GroupPhase::settling) return open_round(fx, group);
     const GroupSpec terms = terms_of(fx, group);
     if (terms.mask_bits != 0 && group.phase == GroupPhase::training) advance_masks(fx, group, terms);
+    if (const std::uint64_t due = draw_due(fx.state, group)) {
+        if (fx.height < due) return look_at(fx, group, due);
+        store(fx.state, keys::division(task), views::draw_division(fx.state, group, terms, fx.params));
+    }
     if (!is_over(fx.state, group, fx.height)) return look_at(fx, group, next_deadline(fx.state, group) + 1);
     switch (group.phase) {
         case GroupPhase::training: return end_training(fx, group);

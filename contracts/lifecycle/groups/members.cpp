@@ -213,7 +213,10 @@ void note_shared(Effects& fx, std::uint64_t task, const views::SharedOpening& op
 bool is_settled_in_group(const StateView& view, const market::Run& run, std::uint64_t segment) {
     const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
     // Whether the message was recorded decides on the pay.
-    if (record.steps != 0 && record.base + record.age >= group_of(view, run.task).round) return false;
+    const std::uint32_t sent = record.base + record.age;
+    // 21.20.6: with regions also whether its run then merges.
+    const std::uint32_t known_with = sent + (kernels::is_merged_round(sent, views::regions_of(view, run.task)) ? 1 : 0);
+    if (record.steps != 0 && known_with >= group_of(view, run.task).round) return false;
     // 21.13.5: its shared tensors are those of its start, which is settled before it.
     if (views::is_private(view, run.task, run.index, segment)) return true;
     const Openings openings = openings_like(view, run, segment, record);
@@ -278,8 +281,10 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
         if (segment.steps == 0) continue;
         const std::uint32_t sent = segment.base + segment.age;
         const auto message = must_load<market::RoundMessage>(view, keys::round_message(run.task, sent, run.index));
-        const bool recorded = message.recorded || market::ended_by_rollback(rollbacks.noted, sent);  // 21.14.6
-        if (recorded && !message.unpaid) earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
+        if (market::ended_by_rollback(rollbacks.noted, sent))
+            earned += market::segment_pay(run.price, segment.steps, terms.steps_max);  // 21.14.6
+        else
+            earned += views::pay_of(terms, sent, message, run.price);
     }
     return earned;
 }

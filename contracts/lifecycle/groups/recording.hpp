@@ -16,5 +16,10 @@ market::RoundEntry entry_of(const Effects& fx, const market::Group& group, const
 /// 21.6.5: the messages to be recorded, by ascending run.
 std::vector<market::RoundEntry> listed_messages(const Effects& fx, const market::Group& group,
                                                 const market::GroupSpec& terms);
+/// 21.20.4: whether a region has merged messages, and none of them is listed.
+bool lacks_region(const StateView& view, const market::Group& group, const market::GroupSpec& terms);
+/// 21.20.6: once the record of a round of merged messages is known, which of its mergers are paid, and for which of their
+/// messages of the round before nobody is.
+void note_merging(Effects& fx, const market::Group& group, const market::Round& record);
 
 }  // namespace retrace::contracts

@@ -30,7 +30,7 @@ CallStatus admit_in(const Call& call, const TxContext& context, const StateView&
     if (group->round != call.round) return CallStatus::wrong_round;     // 21.6.14
     if (context.height > group->deadline) return CallStatus::too_late;  // 21.6.15
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
-    if (!contains(views::holders(view, *group, terms), call.run))
+    if (!views::is_holder(view, *group, terms, call.run))
         return terms.regions == 0 ? CallStatus::no_message : CallStatus::not_lister;  // 21.6.16, 21.20.4
     return CallStatus::ok;
 }

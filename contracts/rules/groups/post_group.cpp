@@ -146,6 +146,8 @@ CallStatus check(const PostGroup& call) {
 CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
     if ((call.group.mask_bits != 0 || call.group.regions != 0) && !context.params.developer_chain)
         return CallStatus::group_terms_out_of_range;  // 21.11.35, 21.20.1
+    if (call.group.regions != 0 && call.group.round_blocks < 2 * context.params.epoch_blocks)
+        return CallStatus::group_terms_out_of_range;  // 21.20.1
     if (call.group.mask_bits != 0 && call.group.mask_blocks < longest_turn(view))
         return CallStatus::group_terms_out_of_range;  // 21.11.1
     if (absence_blocks(call.group) >= context.params.unbond_blocks ||

@@ -29,7 +29,7 @@ std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& want
 /// Bytes of a dense fp32 update over those of a message with its HTTP exchange: rounds_ratio_1bit, rounds_ratio_2bit.
 std::vector<Row> measure_ratio();
 /// What a member downloads in a round of 64 members whose messages are merged in eight regions, over what it downloads
-/// without regions: rounds_regions (most members, which neither merge nor list), rounds_regions_mean, and
+/// without regions: rounds_regions (the median: most members list one message or none), rounds_regions_mean, and
 /// rounds_regions_most of those that list the messages of their region.
 std::vector<Row> measure_regions();
 /// Milliseconds of the block that closes a round of the largest group, and of the one after it, which looks at its

@@ -7,6 +7,7 @@
 #include "solver/artifacts/packed_tensor.hpp"
 #include "solver/rounds/local_group.hpp"
 #include "tests/bench/rounds/measurements.hpp"
+#include "tests/bench/rounds/wire.hpp"
 
 namespace retrace::bench {
 namespace {
@@ -21,23 +22,29 @@ std::map<std::uint32_t, std::vector<Bytes>> packed(const solver::LocalGroup& gro
     return out;
 }
 
-/// Packed bytes of these messages but its own, without the heads of replies.
+/// Bytes of the exchanges by which the member fetches these messages but its own.
 double downloaded(const std::map<std::uint32_t, std::vector<Bytes>>& messages, std::uint32_t member) {
-    double out = 0;
+    std::vector<Bytes> bodies;
     for (const auto& [run, tensors] : messages)
-        for (const Bytes& body : tensors) out += run == member ? 0 : static_cast<double>(body.size());
-    return out;
+        if (run != member) bodies.insert(bodies.end(), tensors.begin(), tensors.end());
+    return static_cast<double>(exchanged_bytes(bodies));
 }
 
-/// Those that the member lists (contracts 21.20.4).
-std::map<std::uint32_t, std::vector<Bytes>> to_list(const std::map<std::uint32_t, std::vector<Bytes>>& messages,
+/// Those that the member lists (contracts 21.20.4), and those of its region if it merges them.
+std::map<std::uint32_t, std::vector<Bytes>> to_list(const solver::LocalGroup& group,
+                                                    const std::map<std::uint32_t, std::vector<Bytes>>& messages,
                                                     std::uint32_t member) {
-    std::vector<std::uint32_t> runs;
-    for (const auto& [run, tensors] : messages) runs.push_back(run);
+    std::vector<solver::LocalGroup::Entry> entries = group.record(0);
+    std::ranges::sort(entries, {}, [](const auto& entry) { return std::pair(entry.place, entry.region); });
+    std::vector<kernels::PlacedRun> order;
+    for (const auto& entry : entries) order.push_back({entry.run, entry.region});
+    const auto judges = kernels::judges_of(order, kGroupRegions);
+    const auto own = std::ranges::find(entries, member, &solver::LocalGroup::Entry::run);
     std::map<std::uint32_t, std::vector<Bytes>> out;
-    for (const auto& [run, tensors] : messages) {
-        const auto listers = kernels::listers_of(runs, 0, kGroupRegions, kernels::region_of(run, 0, kGroupRegions));
-        if (std::ranges::find(listers, member) != listers.end()) out[run] = tensors;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const bool merges = own->place < kernels::kRegionMergers && own->region == entries[i].region;
+        if (merges || std::ranges::find(judges[i], member) != judges[i].end())
+            out[entries[i].run] = messages.at(entries[i].run);
     }
     return out;
 }
@@ -73,7 +80,7 @@ std::vector<Row> measure_regions() {
     std::vector<double> regional;
     for (std::uint32_t member = 0; member < kGroupMembers; ++member) {
         flat += downloaded(sent, member) / kGroupMembers;
-        const double bytes = downloaded(to_list(sent, member), member) + downloaded(merged, member);
+        const double bytes = downloaded(to_list(group, sent, member), member) + downloaded(merged, member);
         regional.push_back(bytes);
         sum += bytes;
         most = std::max(most, bytes);

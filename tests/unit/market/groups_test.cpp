@@ -82,6 +82,18 @@ TEST(GroupPay, FollowsTheStepsAndRoundsDown) {
     EXPECT_EQ(join_fee(Params{}, spec, 0), U256()) << "the escrow has the audits of all seats";
 }
 
+TEST(GroupPay, ARoundIsOnAverageWhatItsRegionsMakeOfIt) {
+    EXPECT_EQ(merge_pay(U256(101)), U256(50));
+    TaskSpec spec;
+    spec.replicas = 64;
+    GroupSpec terms;
+    EXPECT_EQ(mean_round(spec, nullptr), (MeanRound{1, 1, 1, 1}));
+    EXPECT_EQ(mean_round(spec, &terms), (MeanRound{1, 1, 1, 1}));
+    terms.regions = 8;
+    // In two rounds 64 train for a price, and 16 merge for half of one.
+    EXPECT_EQ(mean_round(spec, &terms), (MeanRound{72, 80, 64, 128}));
+}
+
 TEST(GroupCommitments, DependOnAllTheyName) {
     const Hash32 salt = shared_digest({});
     const Bytes bits{5};

@@ -14,7 +14,7 @@ namespace retrace::kernels {
 namespace {
 
 struct Entry {
-    std::uint32_t run = 0, weight = 0;
+    std::uint32_t run = 0, weight = 0, region = 0;
 };
 struct Record {
     std::vector<Entry> entries;
@@ -24,62 +24,93 @@ struct Record {
 Record record_of(std::uint32_t runs) {
     Record out;
     for (std::uint32_t run = 0; run < runs; ++run) {
-        out.entries.push_back({run, run + 1});
+        out.entries.push_back({run, run + 1, run % 2});
         out.total += run + 1;
     }
     return out;
 }
 
-TEST(Regions, AreOfEqualSize) {
-    for (const std::uint64_t round : {0, 127, 128, 300, 5000}) {
-        std::map<std::uint32_t, int> sizes;
-        for (std::uint32_t run = 0; run < 64; ++run) ++sizes[region_of(run, round, 8)];
-        ASSERT_EQ(sizes.size(), 8u) << "round " << round;
-        for (const auto& [region, size] : sizes) EXPECT_EQ(size, 8) << "region " << region << ", round " << round;
-    }
+std::vector<std::uint32_t> numbers(std::uint32_t count) {
+    std::vector<std::uint32_t> out(count);
+    for (std::uint32_t run = 0; run < count; ++run) out[run] = run;
+    return out;
 }
 
-TEST(Regions, StayForSomeRoundsAndThenChange) {
-    const auto divided = [](std::uint64_t round) {
-        std::vector<std::uint32_t> out;
-        for (std::uint32_t run = 0; run < 32; ++run) out.push_back(region_of(run, round, 4));
-        return out;
-    };
-    EXPECT_EQ(divided(0), divided(kRegionRounds - 1));
-    EXPECT_NE(divided(0), divided(kRegionRounds));
+Hash32 seed_of(std::uint8_t number) {
+    Hash32 out;
+    out.bytes[0] = number;
+    return out;
+}
+
+TEST(Regions, AreOfEqualSizeWhateverTheNumbersOfRuns) {
+    // Numbers that differ by the square of the number of regions, as one party could choose them.
+    std::vector<std::uint32_t> runs = numbers(32);
+    for (std::uint32_t i = 0; i < 32; ++i) runs.push_back(64 * (i + 1));
+    std::map<std::uint32_t, int> sizes;
+    for (const auto& [run, region] : in_regions(drawn_order(runs, seed_of(1)), 8)) ++sizes[region];
+    ASSERT_EQ(sizes.size(), 8u);
+    for (const auto& [region, size] : sizes) EXPECT_EQ(size, 8) << "region " << region;
+}
+
+TEST(Regions, TheSeedDecidesWhoIsTogether) {
+    const auto runs = numbers(64);
+    int together = 0;
+    for (std::uint8_t seed = 0; seed < 200; ++seed) {
+        std::map<std::uint32_t, std::uint32_t> region;
+        for (const auto& [run, of] : in_regions(drawn_order(runs, seed_of(seed)), 8)) region[run] = of;
+        together += region[0] == region[63] ? 1 : 0;
+    }
+    EXPECT_GT(together, 5) << "one in nine";
+    EXPECT_LT(together, 45);
+    EXPECT_EQ(drawn_order(runs, seed_of(1)), drawn_order(runs, seed_of(1)));
     EXPECT_EQ(kRegionRounds % 2, 0u) << "a round and the one that merges its messages have the same regions";
 }
 
-TEST(Regions, OrderDependsOnTheRunsOfTheRegionAlone) {
-    std::vector<std::uint32_t> all(32), few;
-    for (std::uint32_t run = 0; run < 32; ++run) all[run] = run;
-    const auto order = first_of_region(all, 0, 4, 1, 32);
-    ASSERT_EQ(order.size(), 8u);
-    for (const std::uint32_t run : order) EXPECT_EQ(region_of(run, 0, 4), 1u);
-    EXPECT_NE(order, first_of_region(all, 10 * kRegionRounds, 4, 1, 32));
-    for (const std::uint32_t run : all)
-        if (run != order[0]) few.push_back(run);
-    const auto without = first_of_region(few, 0, 4, 1, 2);
-    EXPECT_EQ(without, (std::vector<std::uint32_t>{order[1], order[2]})) << "the next one takes over";
+TEST(Regions, HaveTwoRunsOrAreFewer) {
+    EXPECT_EQ(regions_for(64, 8), 8u);
+    EXPECT_EQ(regions_for(5, 8), 2u);
+    EXPECT_EQ(regions_for(1, 8), 1u);
+    EXPECT_EQ(regions_for(0, 8), 1u);
 }
 
-TEST(Regions, AreListedByOthersWhereTheyAreSmall) {
-    const std::vector<std::uint32_t> runs{0, 1, 3, 5};  // One in region 0, three in region 1, of two.
-    EXPECT_EQ(listers_of(runs, 0, 2, 1), first_of_region(runs, 0, 2, 1, 3));
-    const auto others = first_of_region(runs, 0, 2, 1, 2);
-    EXPECT_EQ(listers_of(runs, 0, 2, 0), (std::vector<std::uint32_t>{0, others[0], others[1]}));
-    EXPECT_TRUE(listers_of(std::vector<std::uint32_t>{1, 3}, 0, 2, 0).empty()) << "nothing to list";
+TEST(Regions, EachMessageHasThreeJudgesBesideItsAuthor) {
+    for (const std::uint32_t members : {4u, 5u, 16u, 64u}) {
+        const std::uint32_t regions = regions_for(members, 8);
+        const auto order = in_regions(drawn_order(numbers(members), seed_of(7)), regions);
+        const auto judges = judges_of(order, regions);
+        std::map<std::uint32_t, std::size_t> lists;
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            EXPECT_EQ(std::set<std::uint32_t>(judges[i].begin(), judges[i].end()).size(), 3u) << members;
+            EXPECT_EQ(std::ranges::count(judges[i], order[i].run), 0) << "its own message does not count";
+            for (const std::uint32_t judge : judges[i]) ++lists[judge];
+        }
+        if (members != 64) continue;
+        // Three of the eight of a region have all of it, and three others one message each.
+        std::map<std::size_t, int> loads;
+        for (const auto& [run, count] : lists) ++loads[count];
+        EXPECT_EQ(loads, (std::map<std::size_t, int>{{1, 24}, {7, 24}}));
+    }
+}
+
+TEST(Regions, WhoIsAloneInItsRegionIsJudgedByTheNextOne) {
+    const std::vector<PlacedRun> order{{4, 1}, {9, 0}, {2, 1}, {7, 1}};  // One in region 0, three in region 1.
+    const auto judges = judges_of(order, 2);
+    EXPECT_EQ(judges[1], (std::vector<std::uint32_t>{4, 2, 7}));
+    EXPECT_EQ(judges[3], (std::vector<std::uint32_t>{4, 2, 9})) << "run 7 of region 1";
+    EXPECT_EQ(judges_of(std::vector<PlacedRun>{{4, 1}, {9, 0}}, 2),
+              (std::vector<std::vector<std::uint32_t>>{{9}, {4}}));
+    EXPECT_EQ(judges_of(std::vector<PlacedRun>{{4, 0}}, 2), (std::vector<std::vector<std::uint32_t>>{{}}));
 }
 
 /// The definition of plan/SPEC.md 2.7 beside the template that contracts, agents and local groups use.
 TEST(Regions, ASegmentReadsItsRegionOrNothing) {
     const Record all = record_of(8);
-    const std::uint32_t run = 3, region = region_of(run, 4, 2);
+    const std::uint32_t run = 3, region = 1;
     Record merged = all, skipped = all, plain = all;
     keep_read_entries(merged, 4, 2, run, {4, 5, 1, {}, 0, true});
     std::uint32_t sum = 0;
     for (const Entry& entry : merged.entries) {
-        EXPECT_EQ(region_of(entry.run, 4, 2), region);
+        EXPECT_EQ(entry.region, region);
         sum += entry.weight;
     }
     EXPECT_EQ(merged.entries.size(), 4u);
@@ -89,6 +120,9 @@ TEST(Regions, ASegmentReadsItsRegionOrNothing) {
     EXPECT_EQ(skipped.total, 0u);
     keep_read_entries(plain, 5, 2, run, {4, 6, 3, {}, 0, true});
     EXPECT_EQ(plain.entries.size(), 8u);
+    Record stranger = all;
+    keep_read_entries(stranger, 4, 2, 99, {4, 5, 1, {}, 0, true});
+    EXPECT_TRUE(stranger.entries.empty()) << "who is not in the record has no region";
     keep_read_entries(plain, 4, 0, run, {4, 6, 3, {}, 0, false});
     EXPECT_EQ(plain.total, all.total) << "without regions";
 }
