@@ -47,6 +47,11 @@ std::string lacks_auditors(const ledger::StateView& state, const market::Params&
            " could be drawn: what is computed would not be paid";
 }
 
+market::MeanRound mean_round_of(const ledger::StateView& state, std::uint64_t id, const market::TaskSpec& spec) {
+    const auto group = views::group_spec(state, id);
+    return market::mean_round(spec, group ? &*group : nullptr);
+}
+
 }  // namespace
 
 std::string lacks_room(const std::filesystem::path& folder, const DiskSpace& left_free) {
@@ -114,15 +119,21 @@ std::string Bidding::lacks_stake(const ledger::StateView& state, const market::P
            describe_coins(free) + " are free; raise --stake";
 }
 
-ledger::U256 Bidding::own_price(const market::Params& params, const ledger::U256& base_fee,
-                                const market::TaskSpec& spec, std::uint64_t segments) const {
+ledger::U256 Bidding::own_price(const ledger::StateView& state, const market::Params& params,
+                                const ledger::U256& base_fee, std::uint64_t id, const market::TaskSpec& spec,
+                                std::uint64_t segments) const {
+    const market::MeanRound mean = mean_round_of(state, id, spec);
     // Without a configured price the fees must be covered; the fees of one more segment are for the auction and the
     // start.
     const std::uint64_t all = spec.segments();
-    const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), all + 1, all);
+    const ledger::U256 fees =
+        ledger::mul_div(ledger::mul_div(segment_fees(base_fee), all + 1, all), mean.committed, mean.paid);
     if (options_.price) return *options_.price;
-    if (options_.min_per_hour)
-        return amount_of(price_at(terms(params, base_fee, spec, segments), machine_, coins_of(*options_.min_per_hour)));
+    if (options_.min_per_hour) {
+        const WorkTerms work = terms(state, params, base_fee, id, spec, segments);
+        return ledger::mul_div(amount_of(price_at(work, machine_, coins_of(*options_.min_per_hour))), mean.whole,
+                               mean.paid);
+    }
     return ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
 }
 
@@ -149,6 +160,13 @@ WorkTerms Bidding::terms(const ledger::StateView& state, const market::Params& p
         out.lock += coins_of(views::rollback_stake(state, id));
         out.checkpoint_s = static_cast<double>(group->round_blocks) * machine_.block_s;
         out.fits_itself = true;
+        if (group->regions == 0) return out;
+        const market::MeanRound mean = market::mean_round(spec, &*group);
+        const double whole = static_cast<double>(mean.whole);
+        out.segment_price *= static_cast<double>(mean.paid) / whole;
+        out.segment_fees *= static_cast<double>(mean.committed) / whole;
+        out.segment_work *= static_cast<double>(mean.trained) / whole;  // To merge takes less than a step does.
+        out.checkpoint_s = static_cast<double>(group->round_blocks + group->merge_blocks) / 2 * machine_.block_s;
     }
     return out;
 }
@@ -162,7 +180,8 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
     if (auto why = unfit(state, params, task ? &*task : nullptr, id, spec); !why.empty()) return {std::nullopt, why};
     const std::uint64_t start = task ? views::joining_state(state, *task).index : 0;
     const std::uint64_t segments = spec.segments() - std::min(start, spec.segments());
-    ledger::U256 price = own_price(params, base_fee, spec, segments);
+    ledger::U256 price = own_price(state, params, base_fee, id, spec, segments);
+    const market::MeanRound mean = mean_round_of(state, id, spec);
     const bool raised = task && task->state == market::TaskState::running;
     if (raised) {
         const auto more = price_of_raise(state, *task, spec.segments(), price);
@@ -170,11 +189,12 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
         price = *more;
     }
     const auto place = task ? views::bid_place_fee(state, params, *task) : std::nullopt;
-    if (place && *place * ledger::U256(kPlaceFeeParts) > price * ledger::U256(segments))
+    if (place &&
+        *place * ledger::U256(kPlaceFeeParts) > ledger::mul_div(price * ledger::U256(segments), mean.paid, mean.whole))
         return {std::nullopt, "a place in its auction burns " + describe_coins_needed(*place) +
                                   " now, more than a twentieth of what it would be paid"};
     if (price > spec.price_ceiling && options_.min_per_hour && !raised) {
-        const Profit profit = expected_profit(terms(params, base_fee, spec, segments), machine_);
+        const Profit profit = expected_profit(terms(state, params, base_fee, id, spec, segments), machine_);
         return {std::nullopt, "it brings at most " + short_coins(profit.per_hour) + " coins an hour, in " +
                                   short_coins(profit.hours) + " hours of this machine; --min-price asks for " +
                                   short_coins(coins_of(*options_.min_per_hour))};
@@ -194,13 +214,14 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
     const auto task = views::task(state, seat.task);
     if (auto why = unfit(state, params, task ? &*task : nullptr, seat.task, spec); !why.empty())
         return {std::nullopt, why};
-    const ledger::U256 price = own_price(params, base_fee, spec, seat.rounds_left);
+    const ledger::U256 price = own_price(state, params, base_fee, seat.task, spec, seat.rounds_left);
     if (price > seat.price)
         return {std::nullopt,
                 "its members are paid " + describe_coins(seat.price) + ", below " + describe_coins_needed(price)};
     // What the rounds that are left pay above the asked price has to cover the fees of the two audits of a new member.
     const ledger::U256 fee = market::join_fee(params, spec, seat.anchor.index), left = ledger::U256(seat.rounds_left);
-    if ((options_.price ? seat.price - price : seat.price) * left < fee)
+    const market::MeanRound mean = mean_round_of(state, seat.task, spec);
+    if (ledger::mul_div((options_.price ? seat.price - price : seat.price) * left, mean.paid, mean.whole) < fee)
         return {std::nullopt, "the rounds that are left do not pay for the " + describe_coins_needed(fee) +
                                   " of joining above the asked price"};
     if (auto why = lacks_stake(state, params, seat.task, spec); !why.empty()) return {std::nullopt, why};

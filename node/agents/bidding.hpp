@@ -127,9 +127,9 @@ private:
     /// Why the stake does not suffice; empty: it does.
     std::string lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
                             const market::TaskSpec& spec) const;
-    /// What it asks for a segment unless the task has special terms.
-    ledger::U256 own_price(const market::Params& params, const ledger::U256& base_fee, const market::TaskSpec& spec,
-                           std::uint64_t segments) const;
+    /// What it asks for a segment of task `id` unless the task has special terms.
+    ledger::U256 own_price(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                           std::uint64_t id, const market::TaskSpec& spec, std::uint64_t segments) const;
     /// The terms of a task of which this many segments are to be computed.
     WorkTerms terms(const market::Params& params, const ledger::U256& base_fee, const market::TaskSpec& spec,
                     std::uint64_t segments) const;
