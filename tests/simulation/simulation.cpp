@@ -316,6 +316,8 @@ Outcome Play::outcome() const {
         end.spec = views::spec(*view, id).value();
         end.requester = task->requester;
         end.rollbacks = views::rollbacks(*view, id).noted.size();
+        while (const auto record = views::round(*view, id, static_cast<std::uint32_t>(end.rounds.size())))
+            end.rounds.push_back(*record);
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             end.runs.push_back(views::run(*view, id, index).value());
             end.roots.push_back(opened_roots(*view, end.runs.back(), end.truth.size()));

@@ -30,7 +30,8 @@ struct Outcome {
         Hash32 paid_root;              ///< Last state of a settled run.
         market::TaskSpec spec;
         ledger::Address requester;
-        std::size_t rollbacks = 0;               ///< Of a group.
+        std::size_t rollbacks = 0;               ///< Of a group,
+        std::vector<market::Round> rounds;       ///< and its records.
         std::vector<Hash32> truth;               ///< Roots of all states.
         std::vector<std::vector<Hash32>> roots;  ///< By run: roots of all states, zero where it opened none.
     };
