@@ -71,10 +71,14 @@ std::vector<solver::SentMessage> sent_messages(const ledger::StateView& view, co
     const bool is_merged = kernels::is_merged_round(group.round, terms.regions);
     auto judges = is_merged ? views::judges(view, group) : std::map<std::uint32_t, std::vector<std::uint32_t>>{};
     const bool is_merging = group.round < terms.rounds && kernels::is_merging_round(group.round, terms.regions);
-    const auto merged =
-        is_merging ? views::merged_messages(view, group.task, group.round) : std::vector<market::RoundEntry>{};
+    std::vector<market::RoundEntry> merged;  // By the places of those that sent one.
+    if (const auto record = is_merging ? views::round(view, group.task, group.round - 1) : std::nullopt)
+        for (const market::RoundEntry& entry : record->entries)
+            if (contains(group.committed, entry.run)) merged.push_back(entry);
+    std::ranges::sort(merged, {}, &market::RoundEntry::place);
     const auto first_of = [&](std::uint32_t author) {
         const auto own = std::find_if(merged.begin(), merged.end(), [&](const auto& e) { return e.run == author; });
+        if (own == merged.end()) return author;  // A view that is not complete.
         return std::find_if(merged.begin(), own, [&](const auto& e) { return e.region == own->region; })->run;
     };
     for (const std::uint32_t author : group.committed) {
@@ -108,7 +112,7 @@ bool takes_message(const ledger::StateView& view, const market::Group& group, st
 void set_moves(const market::Group& group, const market::Member& member, const market::Run& run,
                const market::GroupSpec& terms, const ledger::StateView& view, solver::MemberView& out) {
     const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
-    const bool lists = contains(views::holders(view, group, terms), run.index);
+    const bool lists = views::is_holder(view, group, terms, run.index);
     const bool merging = group.phase != GroupPhase::over && kernels::is_merging_round(group.round, terms.regions);
     out.merges = merging && contains(views::mergers(view, group, terms), run.index);
     const bool sent = contains(group.committed, run.index);
