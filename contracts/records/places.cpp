@@ -42,12 +42,12 @@ bool views::is_rent_over(const ledger::StateView& view, const market::Task& task
     return held && U256(height - task.posted_height) > market::paid_blocks(*held);
 }
 
-std::uint64_t views::last_auction_begins(const market::Params& params, const market::Task& task, std::uint64_t height,
-                                         std::uint64_t more) {
+std::uint64_t views::last_auction_begins(const market::Params& params, const market::Task& task,
+                                         std::uint64_t pause_blocks, std::uint64_t height, std::uint64_t more) {
     const bool open = task.state == market::TaskState::bidding;
-    const std::uint64_t first = open ? task.reveal_end : height;
-    const std::uint64_t later = open && more != 0 ? more - 1 : more;
-    return first + later * (params.bid_blocks + params.reveal_blocks);
+    const std::uint64_t each = params.bid_blocks + params.reveal_blocks + pause_blocks;
+    if (!open) return height + more * each;
+    return more == 0 ? task.reveal_end : task.reveal_end + pause_blocks + (more - 1) * each;
 }
 
 U256 views::missing_rent(const ledger::StateView& view, const market::Task& task, std::uint64_t height) {

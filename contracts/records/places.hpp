@@ -25,8 +25,8 @@ std::optional<market::Place> place(const ledger::StateView& view, std::uint64_t 
 bool is_rent_over(const ledger::StateView& view, const market::Task& task, std::uint64_t height);
 /// 12.10.11: the height at which the last of `more` auctions begins that follow the open one, or that the run leaves behind
 /// if it ends at `height`, if none of them has winners.
-std::uint64_t last_auction_begins(const market::Params& params, const market::Task& task, std::uint64_t height,
-                                  std::uint64_t more);
+std::uint64_t last_auction_begins(const market::Params& params, const market::Task& task, std::uint64_t pause_blocks,
+                                  std::uint64_t height, std::uint64_t more);
 /// What a task's deposit lacks so that an auction may still begin at `height`; zero for a place without rent.
 U256 missing_rent(const ledger::StateView& view, const market::Task& task, std::uint64_t height);
 /// Returns what a bid burns for its place if `more` others come before it; nullopt when the auction is full.
