@@ -112,6 +112,15 @@ TEST_F(PricesOfPlaces, ATopUpPaysForTheTimeOfItsAuctions) {
     EXPECT_EQ(task().state, TaskState::bidding);
 }
 
+TEST_F(PricesOfPlaces, TheLastAuctionBeginsAfterThePausesBeforeIt) {
+    post();
+    const std::uint64_t close = task().reveal_end, each = params.bid_blocks + params.reveal_blocks;
+    const auto begins = [&](std::uint64_t more) { return views::last_auction_begins(params, task(), 50, height, more); };
+    EXPECT_EQ(begins(0), close);
+    EXPECT_EQ(begins(1), close + 50);
+    EXPECT_EQ(begins(3), close + 50 + 2 * (each + 50));
+}
+
 TEST_F(PricesOfPlaces, ATopUpOfARunPaysForAuctionsThatBeginNow) {
     start_run();
     books_are_damaged = true;
