@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "contracts/records/store.hpp"
+#include "market/params.hpp"
 #include "market/price_curve.hpp"
 
 namespace retrace::contracts {
