@@ -5,6 +5,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/standing.hpp"
 #include "contracts/records/validator_views.hpp"
