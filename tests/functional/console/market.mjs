@@ -43,6 +43,7 @@ async function looksRight(page, what) {
 export async function theDemoIsWatched() {
     const demo = start("demo", "--open", "--json", "--folder", path.join(folder, "demo"));
     const url = await until(60, "the demo's address", () => /console at (http:\S+)\//.exec(demo.err)?.[1]);
+    await until(30, "the demo's node", () => rpc(url, "eth_blockNumber").catch(() => undefined)); // its address is told before it listens
     const browser = await openBrowser();
     const page = await openPage(browser, url + "/");
     const notEnded = () => assert.equal(demo.child.exitCode, null, demo.err);

@@ -23,12 +23,13 @@ export async function aPrivateTrainingSaysWhatNobodyChecked() {
     fs.writeFileSync(terms, fs.readFileSync(terms, "utf8").replace("replay_blocks = 300", "replay_blocks = 20"));
     const node = start("node", "--dev", "--data-dir", path.join(folder, "private-node"), "--rpc-port", "0", "--block-ms", "200", "--json");
     const url = await until(30, "the node", () => /"rpc":"([^"]+)"/.exec(node.out)?.[1]);
-    const data = ["--data", path.join(task, "data")];
+    const own = path.join(task, "data");
+    const data = ["--data", own, "--data-for", addressOf(0)];
     const party = (kind, account, ...more) =>
         start(kind, "--node", url, "--dev-account", String(account), "--data-dir", path.join(folder, `private-${kind}-${account}`), "--port", "0", "--threads", "1",
             "--stake", "200", ...more);
     // One member lets a verifier check what it does with its data.
-    const parties = [party("verifier", 5, ...data), party("verifier", 6),
+    const parties = [party("verifier", 5, "--data", `1:${addressOf(2)}=${own}`), party("verifier", 6),
         ...[1, 2, 3].map((account) => party("solver", account, "--price", "0.5", "--groups", ...data, ...(account === 2 ? ["--consent", addressOf(5)] : [])))];
     await until(60, "the solvers", () => parties.slice(2).every(({ err }) => err.includes("event=registered")))
         .catch((error) => { throw new Error(`${error.message}: ${parties.map(({ err }) => err).join("\n")}`); });
