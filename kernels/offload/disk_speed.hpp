@@ -8,6 +8,8 @@
 
 namespace retrace::kernels {
 
+inline constexpr double kSlowestDisk = 20e6;  ///< Bytes a second with which a step is worth while.
+
 struct DiskSpeed {
     double written = 0, read = 0;  ///< Bytes a second, of one transfer after the other.
     bool direct = false;           ///< Past the page cache; otherwise `read` is that of memory.

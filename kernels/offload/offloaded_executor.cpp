@@ -10,7 +10,6 @@
 #include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/metric.hpp"
 #include "kernels/exec/rematerialise.hpp"
-#include "kernels/offload/disk_speed.hpp"
 #include "kernels/program/initialiser.hpp"
 #include "kernels/runtime/dispatch.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -21,6 +20,9 @@ namespace {
 using Version = StateStore::Version;
 
 PlanOptions fast_plan() { return {false, cpu_level() != CpuLevel::scalar, Fusion::runs}; }
+
+/// Of traces and outputs: each output is in a place of its own.
+PlanOptions isolated_plan() { return {true, true, Fusion::none}; }
 
 std::uint64_t bytes_of(const TensorRecord& record) { return geometry(record.dims).elements() * size_of(record.dtype); }
 
@@ -56,7 +58,7 @@ struct OffloadedExecutor::Impl {
     const Program rewritten;
     const UnitRunner runner;
     ThreadPool& pool;
-    const std::filesystem::path folder;
+    ScratchFolder folder;
     const std::uint64_t memory;
     const double slowest;
 
@@ -102,10 +104,10 @@ struct OffloadedExecutor::Impl {
 
     Status<> check_disk() const {
         if (slowest <= 0) return retrace::Unit{};
-        RETRACE_TRY(speed, measure_disk(folder));
+        RETRACE_TRY(speed, measure_disk(folder.path()));
         if (const double slower = std::min(speed.read, speed.written); slower < slowest)
-            return error("the disk in " + folder.string() + " moves " + megabytes(slower) + " a second; at least " +
-                         megabytes(slowest) + " are asked for (disk_slow)");
+            return error("the disk in " + folder.path().string() + " moves " + megabytes(slower) +
+                         " a second; at least " + megabytes(slowest) + " are asked for (disk_slow)");
         return retrace::Unit{};
     }
 
@@ -204,7 +206,7 @@ struct OffloadedExecutor::Impl {
 
     /// Runs the given program op by op, each output in a place of its own, and leaves the state as it is.
     void run_isolated(const OffloadedStep::AfterOp& after) {
-        const UnitRunner isolated(given, false, {true, true, Fusion::none});
+        const UnitRunner isolated(given, false, isolated_plan());
         const std::uint64_t fixed = fixed_bytes(isolated, pool);
         const std::uint64_t least = fixed + least_room(given, isolated.plan(), kDiskBlock);
         if (memory < least)
@@ -272,6 +274,8 @@ OffloadMemory OffloadedExecutor::memory_of(const Program& program, const ThreadP
     out.least = fixed_bytes(runner, pool) + least_room(rewritten, runner.plan(), kDiskBlock);
     out.whole = fixed_bytes(runner, pool) + runner.plan().bytes;
     for (std::uint32_t s = 0; s < program.states; ++s) out.whole += bytes_of(program.tensors[s]);
+    const UnitRunner isolated(program, false, isolated_plan());
+    out.traces = fixed_bytes(isolated, pool) + least_room(program, isolated.plan(), kDiskBlock);
     return out;
 }
 
@@ -313,9 +317,12 @@ void OffloadedExecutor::load(const State& state, const Inputs& inputs) {
     for (std::uint32_t s = 0; s < impl_->given.states; ++s) put(s, state.tensors[s]);
 }
 
-std::vector<Metric> OffloadedExecutor::advance() {
+std::vector<Metric> OffloadedExecutor::advance() { return *attempt({}); }
+
+std::optional<std::vector<Metric>> OffloadedExecutor::attempt(const StopToken& stop) {
     const Program& program = impl_->runner.program();
     std::vector<Metric> metrics;
+    bool stopped = false;
     check(impl_->disk->make_spill(impl_->folder, impl_->fast->plan().spill));
     impl_->disk->discard();
     check(impl_->fast->run(*impl_->disk, impl_->here(), impl_->inputs,
@@ -323,8 +330,13 @@ std::vector<Metric> OffloadedExecutor::advance() {
                            [&](std::uint32_t op, const std::uint8_t* output) {
                                const TensorRecord& record = program.tensors[program.output_of(op)];
                                if (is_metric(record)) metrics.push_back({record.name, from_bits(load_u32(output))});
-                               return true;
+                               stopped = stop.stop_requested() || stop.deadline_passed();
+                               return !stopped;
                            }));
+    if (stopped) {
+        impl_->disk->discard();
+        return std::nullopt;
+    }
     impl_->disk->advance();
     ++impl_->step;
     return metrics;
@@ -339,6 +351,10 @@ void OffloadedExecutor::store_committed(State& state) { impl_->store(state, Vers
 
 std::vector<Hash32> OffloadedExecutor::trace(const State& state, const Inputs& inputs) {
     load(state, inputs);
+    return trace();
+}
+
+std::vector<Hash32> OffloadedExecutor::trace() {
     std::vector<Hash32> roots;
     impl_->run_isolated([&](std::uint32_t op, const std::uint8_t* output) {
         const TensorRecord& record = impl_->given.tensors[impl_->given.output_of(op)];
@@ -351,6 +367,10 @@ std::vector<Hash32> OffloadedExecutor::trace(const State& state, const Inputs& i
 std::vector<Tensor> OffloadedExecutor::outputs(const State& state, const Inputs& inputs,
                                                const std::vector<std::uint32_t>& ops) {
     load(state, inputs);
+    return outputs(ops);
+}
+
+std::vector<Tensor> OffloadedExecutor::outputs(const std::vector<std::uint32_t>& ops) {
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i)

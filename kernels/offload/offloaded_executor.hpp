@@ -3,22 +3,26 @@
 // a unit of the plan uses them. Every bit is that of Executor.
 #pragma once
 
+#include "kernels/offload/disk_speed.hpp"
 #include "kernels/offload/offloaded_step.hpp"
 #include "kernels/runtime/pages.hpp"
+#include "kernels/runtime/stop_token.hpp"
 
 namespace retrace::kernels {
 
 struct OffloadOptions {
-    std::filesystem::path folder;  ///< Where the disk is; the file there has no name and goes with the process.
+    ScratchFolder folder;  ///< Where the disk is; the files there have no name and go with the process.
     /// Bytes for the room, and for the threads' own memory and scratch. The program with its constants and the data
     /// sets are not counted.
     std::uint64_t memory = 0;
-    double slowest_disk = 20e6;  ///< Bytes a second below which the disk is refused, read or written; 0: not measured.
+    double slowest_disk =
+        kSlowestDisk;  ///< Bytes a second below which the disk is refused, read or written; 0: not measured.
 };
 
-/// Bytes of memory: what the whole program takes without a disk, and the least with which it runs at all.
+/// Bytes of memory: what the whole program takes without a disk, the least with which it runs at all, and the least with
+/// which traces and outputs do.
 struct OffloadMemory {
-    std::uint64_t whole = 0, least = 0;
+    std::uint64_t whole = 0, least = 0, traces = 0;
 };
 
 class OffloadedExecutor final : public ExternalBackend {
@@ -50,8 +54,14 @@ public:
     Tensor tensor(std::uint32_t state);
     /// The same bytes in the executor's own memory; valid until its next call.
     View bytes(std::uint32_t state);
+    /// `advance`, except that `stop` may be polled between ops. If it requests a stop, the result is nullopt and the state
+    /// is that before the call.
+    std::optional<std::vector<Metric>> attempt(const StopToken& stop);
     /// The tensor of the state at the last begin_roots.
     Tensor committed_tensor(std::uint32_t state);
+    /// `trace` and `outputs` of the step from the present state.
+    std::vector<Hash32> trace();
+    std::vector<Tensor> outputs(const std::vector<std::uint32_t>& ops);
 
     // A failure of the disk is thrown as std::runtime_error with the error's message. The state is then what it was
     // before the call, but after `load`, which has to be repeated.

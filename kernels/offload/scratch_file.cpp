@@ -2,7 +2,11 @@
 #include "kernels/offload/scratch_file.hpp"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -57,6 +61,45 @@ int open_unnamed(const std::filesystem::path& folder, int flags) {
     return -1;
 }
 
+/// Files that copy what is overwritten (btrfs) would need more than was allocated. Other file systems refuse the flag.
+void overwrite_in_place(int file) {
+    int flags = 0;
+    if (::ioctl(file, FS_IOC_GETFLAGS, &flags) != 0) return;
+    flags |= FS_NOCOW_FL;
+    (void)::ioctl(file, FS_IOC_SETFLAGS, &flags);
+}
+
+/// Allocates all of a file; returns an errno or 0. Where the file system cannot, the file has its size and nothing is
+/// allocated: libc would write to every block instead, and not past the page cache.
+int reserve(int file, off_t bytes) {
+    while (::fallocate(file, 0, 0, bytes) != 0) {
+        if (errno == EOPNOTSUPP || errno == ENOSYS) return ::ftruncate(file, bytes) == 0 ? 0 : errno;
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+/// Whether a block is written and read past the page cache: some file systems open such files and refuse transfers,
+/// or want another alignment.
+bool transfers_directly(int file) {
+    alignas(kDiskBlock) std::array<std::uint8_t, kDiskBlock> block{};
+    constexpr auto kWhole = static_cast<ssize_t>(kDiskBlock);
+    return ::pwrite(file, block.data(), kDiskBlock, 0) == kWhole &&
+           ::pread(file, block.data(), kDiskBlock, 0) == kWhole;
+}
+
+/// Bytes that anybody may still write to the file's disk; what cannot be found out is no bound.
+std::uint64_t free_bytes(int file) {
+    struct statvfs info {};
+    return ::fstatvfs(file, &info) == 0 ? std::uint64_t{info.f_bavail} * info.f_frsize : UINT64_MAX;
+}
+
+/// A process that exceeds its limit for files is ended by a signal.
+std::uint64_t file_limit() {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
 }  // namespace
 
 bool is_in_memory(const std::filesystem::path& folder) {
@@ -64,23 +107,58 @@ bool is_in_memory(const std::filesystem::path& folder) {
     return ::statfs(folder.c_str(), &info) == 0 && (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC);
 }
 
-Result<ScratchFile> ScratchFile::open(const std::filesystem::path& folder, std::uint64_t bytes) {
+Result<ScratchFile> ScratchFile::open(const std::filesystem::path& folder) {
     std::error_code made;
     std::filesystem::create_directories(folder, made);
     int descriptor = open_unnamed(folder, O_DIRECT);
     const bool direct = descriptor >= 0;
     if (!direct && errno == EINVAL) descriptor = open_unnamed(folder, 0);
     if (descriptor < 0) return failed("no file for offloading in " + folder.string(), errno);
+    overwrite_in_place(descriptor);
     ScratchFile file(descriptor);
     file.direct_ = direct;
-    std::error_code unknown;
+    return file;
+}
+
+Status<> ScratchFile::allocate(std::uint64_t bytes) {
+    const std::string needs = "offloading needs a file of " + std::to_string(bytes) + " bytes; ";
+    if (bytes > file_limit())
+        return error(needs + "this process may write " + std::to_string(file_limit()) + " (ulimit -f, disk_failed)");
     // Filling the disk first would harm everybody else on it.
-    if (const std::uint64_t free = std::filesystem::space(folder, unknown).available; !unknown && bytes > free)
-        return error("offloading needs " + std::to_string(bytes) + " bytes in " + folder.string() + ", where " +
-                     std::to_string(free) + " are free (disk_full)");
-    if (const int number = bytes == 0 ? 0 : ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)); number != 0)
-        return failed(folder.string() + " has no room for the " + std::to_string(bytes) + " bytes of offloading",
-                      number);
+    if (const std::uint64_t free = free_bytes(file_); bytes > free)
+        return error(needs + std::to_string(free) + " are free there (disk_full)");
+    if (bytes == 0) return Unit{};
+    if (const int number = reserve(file_, static_cast<off_t>(bytes)); number != 0)
+        return failed(needs + "there is no room for it", number);
+    if (!direct_ || (bytes >= kDiskBlock && transfers_directly(file_))) return Unit{};
+    direct_ = false;
+    if (::fcntl(file_, F_SETFL, 0) != 0) return failed("the file of offloading", errno);
+    return Unit{};
+}
+
+Result<ScratchFile> ScratchFile::open(const std::filesystem::path& folder, std::uint64_t bytes) {
+    RETRACE_TRY(file, open(folder));
+    if (const auto allocated = file.allocate(bytes); !allocated)
+        return error(folder.string() + ": " + allocated.error().message);
+    return file;
+}
+
+Result<ScratchFolder> ScratchFolder::opened(const std::filesystem::path& folder, std::size_t count) {
+    ScratchFolder out(folder);
+    out.opened_ = std::make_shared<std::vector<ScratchFile>>();
+    while (out.opened_->size() < count) {
+        RETRACE_TRY(file, ScratchFile::open(folder));
+        out.opened_->push_back(std::move(file));
+    }
+    return out;
+}
+
+Result<ScratchFile> ScratchFolder::make(std::uint64_t bytes) {
+    if (opened_ == nullptr) return ScratchFile::open(folder_, bytes);
+    if (opened_->empty()) return error("no file of offloading is left (disk_failed)");
+    ScratchFile file = std::move(opened_->back());
+    opened_->pop_back();
+    RETRACE_CHECK(file.allocate(bytes));
     return file;
 }
 

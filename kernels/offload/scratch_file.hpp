@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "merkle/base/result.hpp"
 
@@ -16,8 +19,12 @@ inline constexpr std::uint64_t kDiskBlock = 4096;  ///< Alignment of addresses, 
 /// `(disk_full)`, `(disk_failed)` or `(damaged)`.
 class ScratchFile {
 public:
-    /// Creates it in `folder` with all of its `bytes` allocated.
+    /// Creates it in `folder`, without contents.
+    static Result<ScratchFile> open(const std::filesystem::path& folder);
+    /// The same, with all of its `bytes` allocated.
     static Result<ScratchFile> open(const std::filesystem::path& folder, std::uint64_t bytes);
+    /// Allocates all of a file without contents.
+    Status<> allocate(std::uint64_t bytes);
     ScratchFile(ScratchFile&& other) noexcept;
     ScratchFile& operator=(ScratchFile&& other) noexcept;
     ~ScratchFile();
@@ -35,6 +42,22 @@ private:
     int file_ = -1;
     bool direct_ = false;
     std::map<std::uint64_t, std::uint64_t> sums_;  ///< By offset: the checksum of the piece that begins there.
+};
+
+/// Where scratch files are made.
+class ScratchFolder {
+public:
+    /// Makes them in `folder` when they are asked for.
+    ScratchFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    /// Opens `count` files now, for a process that gives up the right to open any; further ones are an error.
+    static Result<ScratchFolder> opened(const std::filesystem::path& folder, std::size_t count);
+
+    const std::filesystem::path& path() const noexcept { return folder_; }
+    Result<ScratchFile> make(std::uint64_t bytes);
+
+private:
+    std::filesystem::path folder_;
+    std::shared_ptr<std::vector<ScratchFile>> opened_;  ///< Null: none but those that are asked for.
 };
 
 /// Whether the files of a folder are in memory (tmpfs, ramfs), so that offloading to them saves none.

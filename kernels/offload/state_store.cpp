@@ -11,22 +11,22 @@ std::uint64_t block_bytes(const TensorRecord& record) {
 
 }  // namespace
 
-Result<StateStore> StateStore::open(const Program& program, const std::filesystem::path& folder) {
+Result<StateStore> StateStore::open(const Program& program, ScratchFolder& folder) {
     std::vector<Places> states;
     std::uint64_t at = 0;
     for (std::uint32_t s = 0; s < program.states; ++s) {
         states.push_back({at, block_bytes(program.tensors[s])});
         at += Versions::kPlaces * states.back().bytes;
     }
-    RETRACE_TRY(file, ScratchFile::open(folder, at));
+    RETRACE_TRY(file, folder.make(at));
     return StateStore(std::move(file), std::move(states));
 }
 
-Status<> StateStore::make_spill(const std::filesystem::path& folder, std::uint64_t bytes) {
+Status<> StateStore::make_spill(ScratchFolder& folder, std::uint64_t bytes) {
     if (bytes <= spill_bytes_) return Unit{};
     spill_.reset();
     spill_bytes_ = 0;
-    RETRACE_TRY(file, ScratchFile::open(folder, bytes));
+    RETRACE_TRY(file, folder.make(bytes));
     spill_ = std::move(file);
     spill_bytes_ = bytes;
     return Unit{};

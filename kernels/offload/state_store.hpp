@@ -14,10 +14,10 @@ namespace retrace::kernels {
 /// file of their own beside that of the state.
 class StateStore {
 public:
-    static Result<StateStore> open(const Program& program, const std::filesystem::path& folder);
+    static Result<StateStore> open(const Program& program, ScratchFolder& folder);
     /// Makes room for `bytes` of pieces of the arena, of which a program's plan says how many it has. What was there is
     /// lost. After an error there is none.
-    Status<> make_spill(const std::filesystem::path& folder, std::uint64_t bytes);
+    Status<> make_spill(ScratchFolder& folder, std::uint64_t bytes);
 
     enum class Version : std::uint8_t { current, next, kept };
 

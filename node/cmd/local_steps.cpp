@@ -39,6 +39,7 @@ void show_step(const TaskFile& task, std::uint64_t step, float loss, Clock::time
 }  // namespace
 
 Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& losses) {
+    g_interrupted = false;
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
@@ -47,7 +48,8 @@ Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& los
     Clock::duration pause = training.save_every;
     while (training.step() < task.steps) {
         const std::uint64_t step = training.step();
-        for (const kernels::Metric& metric : training.advance()) {
+        const auto metrics = training.advance([] { return g_interrupted.load(); });
+        for (const kernels::Metric& metric : metrics.value_or(std::vector<kernels::Metric>())) {
             if (metric.name != "loss") continue;
             losses.emplace_back(step, metric.value);
             if (terminal) show_step(task, step, metric.value, start);

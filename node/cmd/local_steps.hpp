@@ -5,11 +5,13 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/exec/executor.hpp"
+#include "kernels/runtime/stop_token.hpp"
 #include "node/artifacts/metrics_csv.hpp"
 #include "node/tasks/task_file.hpp"
 
@@ -19,13 +21,14 @@ using Losses = std::vector<std::pair<std::uint64_t, float>>;  // with their step
 
 struct LocalSteps {
     std::function<std::uint64_t()> step;  ///< Number of the present state.
-    std::function<std::vector<kernels::Metric>()> advance;
+    /// Makes a step; nullopt if `stop` requested it and the state is that before the call. It need not poll `stop`.
+    std::function<std::optional<std::vector<kernels::Metric>>(const kernels::StopToken& stop)> advance;
     std::function<Status<>(const Losses& losses)> save;
     std::filesystem::path file;  ///< Where `save` saves it.
     std::chrono::milliseconds save_every{60'000};
 };
 
-/// Trains to the end. At a signal the state is saved and the error says so; it is saved every minute too, or less often where
+/// Trains to the end. At a signal the step at hand is stopped where it can be, the state is saved, and the error says so; it is saved every minute too, or less often where
 /// saves take long, for the power cut. Such a save that fails is only reported. Shows progress on a terminal.
 Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& losses);
 

@@ -111,7 +111,9 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     if (const auto resumed = go_on(resume, task->steps, *state, steps); !resumed)
         return fail(program, resumed.error().message);
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
-    const LocalSteps local{[&] { return training->step(); }, [&] { return training->advance(); },
+    // A step in memory overwrites the state, so it is not stopped.
+    const LocalSteps local{[&] { return training->step(); },
+                           [&](const kernels::StopToken&) { return std::optional(training->advance()); },
                            [&](const Losses& losses) { return save(resume, *training, losses); }, resume.file};
     if (const auto trained = run_steps(*task, local, steps); !trained) return fail(program, trained.error().message);
     const MetricTable table = table_of(steps);

@@ -56,9 +56,9 @@ public:
         : step_(step), inputs_(inputs), executor_(executor), root_(kernels::CommittedProgram(step).root()) {}
 
     std::uint64_t number() const { return number_; }
-    std::vector<kernels::Metric> advance() {
-        auto metrics = executor_.advance();
-        ++number_;
+    std::optional<std::vector<kernels::Metric>> attempt(const kernels::StopToken& stop) {
+        auto metrics = executor_.attempt(stop);
+        if (metrics) ++number_;
         return metrics;
     }
     Hash32 commit() { return kernels::commit_roots(root_, number_, executor_.roots()).root; }
@@ -106,7 +106,7 @@ Result<json::object> train(const TaskFile& task, const kernels::Program& step, c
                            const kernels::Inputs& inputs, const TaskRunFlags& flags, const fs::path& file) {
     RETRACE_CHECK(check_flags(task, flags));
     kernels::ThreadPool pool(flags.threads);
-    RETRACE_TRY(executor, kernels::OffloadedExecutor::create(step, pool, {flags.offload, memory_for(flags)}));
+    RETRACE_TRY(executor, kernels::OffloadedExecutor::create(step, pool, {fs::path(flags.offload), memory_for(flags)}));
     RETRACE_CHECK(put_first_state(task, step, *executor));
     executor->begin(0, inputs);
     Offloaded training(step, inputs, *executor);
@@ -119,7 +119,8 @@ Result<json::object> train(const TaskFile& task, const kernels::Program& step, c
     if (kernels::is_in_memory(flags.offload))
         std::cerr << "warning: " << flags.offload
                   << " is in memory (tmpfs), so that offloading saves none; name a folder on a disk\n";
-    const LocalSteps local{[&] { return training.number(); }, [&] { return training.advance(); },
+    const LocalSteps local{[&] { return training.number(); },
+                           [&](const kernels::StopToken& stop) { return training.attempt(stop); },
                            [&](const Losses& now) { return training.save(file, identity, now); }, file};
     RETRACE_CHECK(run_steps(task, local, losses));
     const MetricTable table = table_of(losses);

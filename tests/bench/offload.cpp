@@ -132,7 +132,7 @@ void step_offloaded(const Job& job, const std::string& folder, std::uint64_t mem
     constexpr std::uint64_t kOther = 64 << 20;  // Stacks of three threads, programs, plans, buffers of one tensor.
     const rlimit limit{memory + kOther, memory + kOther};
     if (setrlimit(RLIMIT_DATA, &limit) != 0) std::perror("RLIMIT_DATA");
-    auto made = kernels::OffloadedExecutor::create(job.programs.train, pool, {folder, memory});
+    auto made = kernels::OffloadedExecutor::create(job.programs.train, pool, {std::filesystem::path(folder), memory});
     if (!made) return std::fprintf(stderr, "%s\n", made.error().message.c_str()), void();
     const std::unique_ptr<kernels::OffloadedExecutor> train = std::move(*made);
     if (const auto put = train->put_initialised(job.programs.init, 1); !put)

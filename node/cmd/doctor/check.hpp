@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/offload/disk_speed.hpp"
+
 namespace retrace::node::doctor {
 
 enum class Grade : std::uint8_t {
@@ -71,7 +73,7 @@ struct OffloadDisk {
 };
 Check judge(const OffloadDisk& disk);
 /// Slower disks are refused (kernels::OffloadOptions).
-inline constexpr double kOffloadSpeedLeast = 20e6;
+inline constexpr double kOffloadSpeedLeast = kernels::kSlowestDisk;
 
 struct Gpu {
     bool nvidia = false;  ///< The machine has an NVIDIA device on its PCI bus.

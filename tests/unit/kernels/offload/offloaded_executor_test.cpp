@@ -244,6 +244,33 @@ TEST(OffloadedExecutor, AStepThatFailsLeavesTheStateThatItBeganWith) {
     EXPECT_EQ(same, state);
 }
 
+TEST(OffloadedExecutor, AStepThatIsStoppedLeavesTheStateThatItBeganWith) {
+    const auto recipe = golden::recipes().at("mlp");
+    const TrainingPrograms programs = golden::programs(recipe);
+    const auto [x, y] = golden::data(recipe.model);
+    ThreadPool pool(2);
+    const std::uint64_t least = OffloadedExecutor::memory_of(programs.train, pool).least;
+    const auto there = *OffloadedExecutor::create(programs.train, pool, {folder(), least, 0});
+    State state = run_initialiser(programs.init, golden::kSeed, pool), same;
+    const Inputs inputs{golden::kSeed, {&x, &y}};
+    there->load(state, inputs);
+    int polls = 0;
+    ASSERT_TRUE(there->attempt([&] { return ++polls, false; }));
+    Executor here(programs.train, pool);
+    here.step(state, inputs);
+    ASSERT_GT(polls, 10);
+    for (int at = 1; at <= polls; ++at) {
+        int left = at;
+        ASSERT_FALSE(there->attempt([&] { return --left == 0; })) << at;
+        there->store(same);
+        ASSERT_EQ(same, state) << at;
+    }
+    ASSERT_TRUE(there->attempt({}));
+    there->store(same);
+    here.step(state, inputs);
+    EXPECT_EQ(same, state);
+}
+
 TEST(OffloadedExecutor, NamesWhatIsMissing) {
     const testing::AnyProgram any = testing::any_program(7);
     ThreadPool pool(1);
@@ -251,7 +278,8 @@ TEST(OffloadedExecutor, NamesWhatIsMissing) {
     const auto little = OffloadedExecutor::create(any.program, pool, {folder(), least - 1});
     ASSERT_FALSE(little);
     EXPECT_THAT(little.error().message, HasSubstr("needs " + std::to_string(least) + " at least (memory)"));
-    const auto nowhere = OffloadedExecutor::create(any.program, pool, {"/proc/no/folder", least});
+    const auto nowhere =
+        OffloadedExecutor::create(any.program, pool, {std::filesystem::path("/proc/no/folder"), least});
     ASSERT_FALSE(nowhere);
     EXPECT_THAT(nowhere.error().message, HasSubstr("(disk_failed)"));
     const auto slow = OffloadedExecutor::create(any.program, pool, {folder(), least, 1e15});

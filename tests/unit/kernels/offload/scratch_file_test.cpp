@@ -2,6 +2,7 @@
 #include "kernels/offload/scratch_file.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <numeric>
@@ -77,6 +78,34 @@ TEST(ScratchFile, ADiskWithoutRoomIsRefusedBeforeItIsFull) {
     const auto full = ScratchFile::open(::testing::TempDir(), 2 * free + (1 << 30));
     ASSERT_FALSE(full);
     EXPECT_THAT(full.error().message, HasSubstr("(disk_full)"));
+}
+
+TEST(ScratchFile, AProcessThatMayNotWriteSoMuchIsToldSo) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit little{kBytes, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+    const auto refused = ScratchFile::open(::testing::TempDir(), kBytes + 1);  // A write would end this process.
+    const auto fits = ScratchFile::open(::testing::TempDir(), kBytes);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("may write " + std::to_string(kBytes) + " (ulimit -f, disk_failed)"));
+    EXPECT_TRUE(fits);
+}
+
+TEST(ScratchFolder, HasTheFilesThatWereOpenedBeforeAndNoOthers) {
+    ScratchFolder folder = *ScratchFolder::opened(::testing::TempDir(), 2);
+    const Opened opened;
+    for (int i = 0; i < 2; ++i) {
+        auto file = folder.make(kBytes);
+        ASSERT_TRUE(file) << file.error().message;
+        ASSERT_TRUE(file->write(0, opened.data(), kBytes));
+        EXPECT_TRUE(file->read(0, opened.data(), kBytes));
+    }
+    const auto third = folder.make(kBytes);
+    ASSERT_FALSE(third);
+    EXPECT_THAT(third.error().message, HasSubstr("(disk_failed)"));
 }
 
 TEST(DiskSpeed, IsMeasured) {

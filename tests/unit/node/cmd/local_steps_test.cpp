@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <thread>
 
 namespace retrace::node::cli {
@@ -13,7 +14,7 @@ using testing::HasSubstr;
 
 struct LocalStepsTest : testing::Test {
     TaskFile task;
-    std::uint64_t step = 0, saves = 0;
+    std::uint64_t step = 0, saves = 0, signal_in = ~std::uint64_t{0};
     std::chrono::milliseconds of_save{0};
     Status<> saved = Unit{};
     Losses losses;
@@ -21,7 +22,9 @@ struct LocalStepsTest : testing::Test {
     LocalStepsTest() { task.steps = 8; }
     Status<> run(std::chrono::milliseconds every) {
         LocalSteps local{[this] { return step; },
-                         [this] {
+                         [this](const kernels::StopToken& stop) -> std::optional<std::vector<kernels::Metric>> {
+                             if (step == signal_in) std::raise(SIGINT);
+                             if (stop.stop_requested()) return std::nullopt;
                              ++step;
                              std::this_thread::sleep_for(std::chrono::milliseconds(5));
                              return std::vector<kernels::Metric>{{"loss", 0.5f}};
@@ -51,6 +54,16 @@ TEST_F(LocalStepsTest, ASaveThatFailsIsReportedAndTheTrainingGoesOn) {
 TEST_F(LocalStepsTest, SavesThatTakeLongAreMadeLessOften) {
     of_save = std::chrono::milliseconds(50);  // twenty times of it is longer than all steps
     ASSERT_TRUE(run(std::chrono::milliseconds(0)));
+    EXPECT_EQ(saves, 1u);
+}
+
+TEST_F(LocalStepsTest, ASignalStopsTheStepAtHandAndTheStateBeforeItIsSaved) {
+    signal_in = 3;
+    const auto ran = run(std::chrono::minutes(1));
+    ASSERT_FALSE(ran);
+    EXPECT_THAT(ran.error().message, HasSubstr("interrupted at step 3 of 8, which is saved in unfinished.run"));
+    EXPECT_EQ(step, 3u);
+    EXPECT_EQ(losses.size(), 3u);
     EXPECT_EQ(saves, 1u);
 }
 
