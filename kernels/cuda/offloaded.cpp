@@ -39,13 +39,17 @@ public:
 
     std::uint64_t least_bytes() const { return bytes_for(least_room(program_, plan_, kAlignment)); }
 
-    Status<> prepare(std::uint64_t memory) {
+    Status<> prepare(std::uint64_t memory, std::uint64_t host) {
         if (memory < least_bytes())
             return error("offloading within " + std::to_string(memory) +
                          " bytes of device memory: this program needs " + std::to_string(least_bytes()) +
                          " at least (memory)");
         RETRACE_TRY(offload, plan_offload(program_, plan_, {memory - bytes_for(kAlignment) + kAlignment, kAlignment}));
         offload_ = std::move(offload);
+        if (host_bytes() > host)
+            return error("offloading a device to " + std::to_string(host) +
+                         " bytes of this machine's memory: this program needs " + std::to_string(host_bytes()) +
+                         " at least (memory)");
         layout_ = lay_out(program_, facts_, plan_, offload_.room);
         RETRACE_TRY(taken, Memory::take(layout_.bytes));
         memory_ = std::move(taken);
@@ -59,7 +63,7 @@ public:
         return units_->upload(queue_, [&](std::uint32_t unit) -> const DeviceAddresses& { return addresses_of(unit); });
     }
 
-    OffloadedBytes bytes() const { return {offload_.bytes(false), offload_.bytes(true), layout_.bytes}; }
+    OffloadedBytes bytes() const { return {offload_.bytes(false), offload_.bytes(true), layout_.bytes, host_bytes()}; }
 
     // ---- the state, in the host's memory
 
@@ -117,6 +121,12 @@ public:
     }
 
 private:
+    std::uint64_t host_bytes() const {
+        std::uint64_t bytes = offload_.spill;
+        for (std::uint32_t s = 0; s < given_.states; ++s)
+            bytes += Versions::kPlaces * aligned_bytes(tensor_bytes(given_.tensors[s]));
+        return bytes;
+    }
     std::uint64_t bytes_for(std::uint64_t room) const { return lay_out(program_, facts_, plan_, room).bytes; }
     std::uint64_t* clock() const { return reinterpret_cast<std::uint64_t*>(memory_.data() + layout_.clock); }
 
@@ -220,14 +230,14 @@ private:
 
 }  // namespace
 
-Result<std::unique_ptr<ExternalBackend>> make_offloaded_backend(const Program& program, std::uint64_t memory,
+Result<std::unique_ptr<ExternalBackend>> make_offloaded_backend(const Program& program, const OffloadedLimits& limits,
                                                                 OffloadedBytes* bytes) {
     RETRACE_TRY(device, find_device());
     const std::uint64_t free = device.free / 4 * 3;
     RETRACE_TRY(queue, Queue::open());
     RETRACE_TRY(beside, Queue::open());
     auto out = std::make_unique<OffloadedDevice>(program, std::move(device), std::move(queue), std::move(beside));
-    RETRACE_CHECK(out->prepare(memory != 0 ? memory : free));
+    RETRACE_CHECK(out->prepare(limits.device != 0 ? limits.device : free, limits.host));
     if (bytes != nullptr) *bytes = out->bytes();
     return std::unique_ptr<ExternalBackend>(std::move(out));
 }

@@ -18,6 +18,7 @@
 #include "node/cmd/outlier_report.hpp"
 #include "node/cmd/renamed.hpp"
 #include "node/cmd/task_options.hpp"
+#include "node/platform/machine_memory.hpp"
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "node/tasks/model_files.hpp"
@@ -98,8 +99,9 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     auto state = first_state(*task, *step, pool);
     if (!state) return fail(program, state.error().message);
 
-    auto device = flags.device == kOffloadedDevice ? solver::open_offloaded_device(*step, flags.memory_mib << 20)
-                                                   : solver::open_device(*solver::parse_device(flags.device), *step);
+    auto device = flags.device == kOffloadedDevice
+                      ? solver::open_offloaded_device(*step, flags.memory_mib << 20, memory_left())
+                      : solver::open_device(*solver::parse_device(flags.device), *step);
     if (!device) return fail(program, device.error().message);
     solver::ProgramRunner runner = *device == nullptr ? solver::ProgramRunner(*step, inputs, pool)
                                                       : solver::ProgramRunner(*step, inputs, pool, std::move(*device));

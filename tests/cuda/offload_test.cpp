@@ -33,7 +33,7 @@ protected:
     /// Compares two steps with those of the CPU, and the commitment before each.
     void expect_the_same(const Program& program, const State& start, const Inputs& inputs, std::uint64_t memory) {
         OffloadedBytes bytes;
-        const auto there = make_offloaded_backend(program, memory, &bytes);
+        const auto there = make_offloaded_backend(program, {memory}, &bytes);
         ASSERT_TRUE(there) << there.error().message;
         ASSERT_LE(bytes.device, memory);
         ASSERT_LE(emulation::device.taken, memory);
@@ -81,16 +81,33 @@ TEST_F(Offload, RandomProgramsInTheLeastMemory) {
 TEST_F(Offload, TooLittleMemoryIsRefusedWithTheLeast) {
     const Program program = testing::random_program(1);
     const std::uint64_t least = least_offloaded_bytes(program);
-    const auto refused = make_offloaded_backend(program, least - 1);
+    const auto refused = make_offloaded_backend(program, {least - 1});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("needs " + std::to_string(least) + " at least (memory)"));
     emulation::device.present = false;
-    EXPECT_THAT(make_offloaded_backend(program, least).error().message, HasSubstr("no CUDA device"));
+    EXPECT_THAT(make_offloaded_backend(program, {least}).error().message, HasSubstr("no CUDA device"));
+}
+
+TEST_F(Offload, TooLittleMemoryOfTheHostIsRefusedBeforeItIsTaken) {
+    const golden::Recipe recipe = golden::recipes()["mlp"];
+    const Program program = golden::programs(recipe).train;
+    const std::uint64_t least = least_offloaded_bytes(program);
+    OffloadedBytes bytes;
+    ASSERT_TRUE(make_offloaded_backend(program, {least}, &bytes));
+    std::uint64_t state = 0;
+    for (std::uint32_t s = 0; s < program.states; ++s)
+        state += geometry(program.tensors[s].dims).elements() * size_of(program.tensors[s].dtype);
+    EXPECT_GE(bytes.host, 3 * state);
+    EXPECT_TRUE(make_offloaded_backend(program, {least, bytes.host}));
+    const auto refused = make_offloaded_backend(program, {least, bytes.host - 1});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("needs " + std::to_string(bytes.host) + " at least (memory)"));
+    EXPECT_EQ(emulation::device.taken, 0u);
 }
 
 TEST_F(Offload, AFailureOfTheDeviceIsThrown) {
     const Program program = testing::random_program(1);
-    const auto there = *make_offloaded_backend(program, least_offloaded_bytes(program));
+    const auto there = *make_offloaded_backend(program, {least_offloaded_bytes(program)});
     there->load(testing::random_state(program, 1), {});
     emulation::device.failing = true;
     EXPECT_THROW(there->advance(), std::runtime_error);

@@ -43,14 +43,14 @@ TEST(OffloadedTraining, CheckpointsAndTheStateAreThoseOfTheCpu) {
     ProgramRunner here(programs.train, inputs, pool);
     const auto roots = roots_of(committed, here, expected, pool);
     emulation::device.memory = 1 << 20;
-    auto device = open_offloaded_device(programs.train, 0);
+    auto device = open_offloaded_device(programs.train, 0, UINT64_MAX);
     ASSERT_TRUE(device) << device.error().message;
     EXPECT_LE(emulation::device.taken, emulation::device.memory / 4 * 3);
     ProgramRunner there(programs.train, inputs, pool, std::move(*device));
     EXPECT_EQ(roots_of(committed, there, found, pool), roots);
     EXPECT_EQ(found, expected);
     emulation::device.present = false;
-    EXPECT_FALSE(open_offloaded_device(programs.train, 0));
+    EXPECT_FALSE(open_offloaded_device(programs.train, 0, UINT64_MAX));
     emulation::device = {};
 }
 
