@@ -88,6 +88,16 @@ struct RunView {
     std::optional<MemberView> member = {};
 };
 
+/// A seat of a group that this solver found a price for. It locks its stake for it only when what the first state is made
+/// from is here.
+struct SeatView {
+    TaskTerms terms;
+    std::uint32_t run = 0;    ///< Of the state at whose base it would begin,
+    std::uint64_t index = 0;  ///< and that state's index; 0, 0 before the first round.
+    EntryView entry;
+    std::uint64_t replay_cost_max = 0, dispute_cost_max = 0;  ///< As those of a RunView.
+};
+
 /// A capability challenge that waits for a move of this solver.
 struct ChallengeView {
     std::uint64_t id = 0;
@@ -103,6 +113,10 @@ struct SolverView {
     std::uint64_t height = 0;
     std::vector<AuctionView> auctions;
     std::vector<RunView> runs;
+    std::vector<SeatView> seats;
+    /// Runs of the store that are not over and yet not among `runs`: of a frozen task, or unknown to a ledger that ends before
+    /// them. All of their states are kept.
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> not_over;
     std::optional<ChallengeView> challenge;
 };
 
@@ -124,6 +138,12 @@ struct Decline {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::string reason;  ///< For the log.
+};
+/// Takes a free seat of a group, at the base of state `index` of run `anchor`.
+struct JoinGroup {
+    std::uint64_t task = 0;
+    std::uint32_t anchor = 0;
+    std::uint64_t index = 0;
 };
 struct CommitCheckpoint {
     std::uint64_t task = 0;
@@ -225,6 +245,6 @@ struct ProveCapability {
 };
 using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
                                 OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
-                                RevealHoldings, OpenMember, AnswerCapability, ProveCapability, CommitData>;
+                                RevealHoldings, OpenMember, AnswerCapability, ProveCapability, CommitData, JoinGroup>;
 
 }  // namespace retrace::solver

@@ -214,10 +214,14 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
     out.anchor = member->anchor;
     set_moves(*group, *member, run, *terms, view, out);
     std::uint32_t first = out.merges ? std::min(out.base, group->round - 1) : out.base;
-    for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
+    const market::MemberAttempts attempts = views::member_attempts(view, run.task, run.index);
+    // The newest one also if it is final: the member may have to make its newest state again.
+    const std::uint64_t newest = run.next_state < 2 ? 0 : run.next_state - 2;
+    for (std::uint64_t i = std::min(run.finalised, newest); i + 1 < run.next_state; ++i) {
         const auto segment = views::member_segment(view, run.task, run.index, i);
         if (!segment) return std::nullopt;
-        out.segments.push_back({i, contracts::span_of(*segment, terms->regions != 0)});
+        out.segments.push_back({i, contracts::span_of(*segment, terms->regions != 0), market::attempt_of(attempts, i),
+                                market::start_of(attempts, i)});
         first = std::min(first, segment->from);
     }
     if (!add_records(view, run.task, first, group->round, immutable, out.records)) return std::nullopt;
@@ -267,6 +271,30 @@ std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task
 
 namespace {
 
+/// What the ledger says of a state as an anchor; nullopt: nobody may begin there.
+std::optional<FreeSeat::Anchor> anchor_at(const ledger::StateView& view, const market::Task& task,
+                                          const market::GroupSpec& terms, std::uint32_t run, std::uint64_t index) {
+    const auto of = views::run(view, task.id, run);
+    if (!of || index == 0 || index > of->finalised) return std::nullopt;
+    const auto segment = views::member_segment(view, task.id, run, index - 1);
+    if (!segment || segment->shared.empty()) return std::nullopt;
+    if (terms.rollbacks != 0 && views::is_void(view, task.id, run, index - 1)) return std::nullopt;
+    return FreeSeat::Anchor{run, index, segment->base, segment->shared};
+}
+
+/// The anchor for which a seat of the task was prepared, if it may still be used and is not too old.
+std::optional<FreeSeat::Anchor> prepared_anchor(const ledger::StateView& view, const market::Task& task,
+                                                const market::Group& group, const market::GroupSpec& terms,
+                                                const std::vector<solver::SeatView>& ready) {
+    const auto seat =
+        std::find_if(ready.begin(), ready.end(), [&](const solver::SeatView& one) { return one.terms.id == task.id; });
+    if (seat == ready.end() || group.phase == GroupPhase::starting) return std::nullopt;
+    auto out = anchor_at(view, task, terms, seat->run, seat->index);
+    const bool is_same = out && out->base == seat->entry.base && out->shared == seat->entry.anchor;
+    if (!is_same || group.round - out->base > terms.keep_rounds / 2) return std::nullopt;
+    return out;
+}
+
 std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, const market::Task& task,
                                               const market::Group& group, const market::GroupSpec& terms) {
     std::optional<FreeSeat::Anchor> out;
@@ -284,7 +312,8 @@ std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, con
             continue;
         if (!segment || segment->shared.empty() || !state || !state->opened) continue;
         if (terms.private_sets != 0 && segment->steps != 0) continue;  // contracts 21.13.32
-        if (!out || segment->base > out->base) out = FreeSeat::Anchor{index, run->finalised, segment->base};
+        if (!out || segment->base > out->base)
+            out = FreeSeat::Anchor{index, run->finalised, segment->base, segment->shared};
     }
     return out;
 }
@@ -303,7 +332,8 @@ bool takes_part(const ledger::StateView& view, const market::Task& task, const l
 
 }  // namespace
 
-std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable) {
+std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable,
+                                 const std::vector<solver::SeatView>& ready) {
     std::vector<FreeSeat> out;
     for (const std::uint64_t id : views::active_tasks(view)) {
         const auto terms = immutable.group(view, id);
@@ -314,10 +344,24 @@ std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Ad
         if (group->phase == GroupPhase::over) continue;
         if (task->active.size() >= spec->replicas || group->round + 1 >= terms->rounds) continue;
         if (takes_part(view, *task, self)) continue;
-        const auto anchor = newest_anchor(view, *task, *group, *terms);
+        auto anchor = newest_anchor(view, *task, *group, *terms);
+        if (auto prepared = prepared_anchor(view, *task, *group, *terms, ready)) anchor = std::move(prepared);
         if (!anchor || group->round - anchor->base > terms->keep_rounds) continue;
         out.push_back({id, terms->rounds - group->round - 1, group->price, *anchor});
     }
+    return out;
+}
+
+solver::SeatView seat_view(const ledger::StateView& view, const FreeSeat& seat, const market::TaskSpec& spec,
+                           const market::Params& params, const ledger::Address& self, Immutable& immutable) {
+    solver::SeatView out;
+    out.terms = terms_of(seat.task, spec, immutable.group(view, seat.task));
+    out.run = seat.anchor.run;
+    out.index = seat.anchor.index;
+    out.entry = {seat.anchor.base, seat.anchor.shared};
+    const auto [replay, dispute] = capacities(view, self, spec, params);
+    out.replay_cost_max = replay;
+    out.dispute_cost_max = dispute;
     return out;
 }
 

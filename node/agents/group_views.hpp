@@ -43,10 +43,16 @@ struct FreeSeat {
         std::uint32_t run = 0;
         std::uint64_t index = 0;
         std::uint32_t base = 0;
+        std::vector<Hash32> shared = {};  ///< Roots of the shared tensors there; empty before the first round.
     } anchor;
 };
-/// Those of the groups that `self` takes no part in.
-std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable);
+/// Those of the groups that `self` takes no part in. A seat that is `ready` keeps its anchor while the new member would not
+/// be behind by more than half of the rounds that are kept.
+std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable,
+                                 const std::vector<solver::SeatView>& ready = {});
+/// The seat as the solver's agent sees it.
+solver::SeatView seat_view(const ledger::StateView& view, const FreeSeat& seat, const market::TaskSpec& spec,
+                           const market::Params& params, const ledger::Address& self, Immutable& immutable);
 
 /// Runs whose messages the records name: whom to ask for them.
 std::set<std::pair<std::uint64_t, std::uint32_t>> authors_of(std::uint64_t task,

@@ -157,6 +157,8 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
     Result<Hash32> sent = Hash32{};
     if (const auto* bid = std::get_if<solver::CommitBid>(&move)) {
         sent = send_bid(view, *bid);
+    } else if (const auto* join = std::get_if<solver::JoinGroup>(&move)) {
+        sent = send_join(view, *join);
     } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
         const auto call = bidding_.reveal(*reveal);
         if (!call) return spdlog::error("event=not_sent reason=\"{}\"", call.error().message);

@@ -115,6 +115,10 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     config.retention_blocks = options_.agent.retention_blocks;
     config.messages = &process_->messages();
     config.pace = options_.pace;
+    config.room = [folder = process_->options().data_dir](std::uint64_t bytes) {
+        const auto fits = check_disk(folder, TensorFiles::Limits{}.left_free, bytes, "the messages of its group");
+        return fits ? Status<>(Unit{}) : Status<>(error(fits.error().message));
+    };
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, process_->checkpoints());
     const auto own_state = [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root,
@@ -219,7 +223,7 @@ bool SolverService::is_node_lost() {
 
 void SolverService::drain(const solver::SolverView& view, std::vector<solver::SolverMove>& moves) {
     std::erase_if(moves, [](const solver::SolverMove& move) {
-        return std::holds_alternative<solver::CommitBid>(move) ||
+        return std::holds_alternative<solver::CommitBid>(move) || std::holds_alternative<solver::JoinGroup>(move) ||
                std::holds_alternative<solver::AnswerCapability>(move);
     });
     std::uint64_t due = 0;
@@ -367,13 +371,16 @@ void SolverService::on_block(std::uint64_t height) {
     bidding_.set_lacking_room(lacks_room(process_->options().data_dir));
     const auto read = [&] {
         reserved = reserved_tasks(state, process_->address());
-        seats = free_seats(state, process_->address(), process_->immutable());
+        if (options_.groups && !draining_)
+            seats = free_seats(state, process_->address(), process_->immutable(), agent_->ready_seats());
         view = solver_view(state, height, process_->address(), pricing, process_->immutable());
-        for (solver::RunView& run : view.runs) allow_data(state, run);
+        for (solver::RunView& run : view.runs) allow_data(state, run.terms);
+        view.not_over = runs_not_over(state, process_->address(), process_->checkpoints().runs());
         disputes = dispute_views(state, process_->address(), process_->immutable());
         withheld = withheld_;
         withheld.update(state, height, process_->address());
         peers = RunPeers();
+        for (const FreeSeat& seat : seats) peers.add(state, {seat.task, seat.anchor.run});
         requesters.clear();
         for (const solver::RunView& run : view.runs) {
             if (!process_->journals().knows(run.terms.id))
@@ -403,6 +410,7 @@ void SolverService::on_block(std::uint64_t height) {
     });
     if (state.failure()) return;
     warn_of_overlaps();
+    offer_seats(state, *params, seats, view);
     if (registered) {
         if (const auto alone = process_->check_not_replaced(*registered); !alone) {
             ended_ = alone.error().message;
@@ -422,6 +430,7 @@ void SolverService::on_block(std::uint64_t height) {
     process_->withhold(withheld_.roots());
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
+    for (const solver::SeatView& seat : view.seats) tasks.emplace(seat.terms.id, seat.terms);
     for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
@@ -430,9 +439,6 @@ void SolverService::on_block(std::uint64_t height) {
     play_masks(state, height, view);
     act(view);
     state.read([&] { update_consent(state, height, view); });
-    std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
-    if (!draining_)
-        for (const FreeSeat& seat : seats) join(state, height, *params, seat);
     play(height, disputes);
     process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
@@ -474,15 +480,15 @@ void SolverService::act(const solver::SolverView& view) {
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
 }
 
-void SolverService::allow_data(const ledger::StateView& state, solver::RunView& run) {
-    if (!run.terms.group || run.terms.group->private_sets == 0) return;
+void SolverService::allow_data(const ledger::StateView& state, solver::TaskTerms& terms) {
+    if (!terms.group || terms.group->private_sets == 0) return;
     const std::vector<Hash32>& own = process_->own_data();
-    const bool fixed = !run.terms.data_roots.empty();  // By this account: only it commits to the data of its run.
-    const auto task = contracts::views::task(state, run.terms.id);
+    const bool fixed = !terms.data_roots.empty();  // By this account: only it commits to the data of its run.
+    const auto task = contracts::views::task(state, terms.id);
     const bool named = task && options_.data_use.permits(*task);
-    if (own.empty() || (fixed ? run.terms.data_roots != own : !named)) return;
-    process_->private_data().allow(run.terms.id, own);
-    run.terms.data_roots = own;  // Until they are fixed, those that it would train on.
+    if (own.empty() || (fixed ? terms.data_roots != own : !named)) return;
+    process_->private_data().allow(terms.id, own);
+    terms.data_roots = own;  // Until they are fixed, those that it would train on.
 }
 
 void SolverService::update_consent(const ledger::StateView& state, std::uint64_t height,
@@ -507,28 +513,6 @@ void SolverService::update_consent(const ledger::StateView& state, std::uint64_t
         if (!change.given.empty())
             note(process_->submitter().send("consent" + of, calls::GiveConsent{run.terms.id, run.run, change.given}));
     }
-}
-
-void SolverService::join(const RemoteState& state, std::uint64_t height, const market::Params& params,
-                         const FreeSeat& seat) {
-    if (joined_.contains(seat.task)) return;
-    const auto spec = process_->immutable().spec(state, seat.task);
-    const auto base_fee = process_->client().base_fee();
-    if (!spec || !base_fee) return;
-    Quote quote;
-    state.read([&] {
-        quote = bidding_.seat(state, params, *base_fee, seat, *spec);
-        if (quote.price && !state.failure()) bidding_.count_join(state, params, *base_fee, seat, *spec, height);
-    });
-    if (state.failure()) return;
-    if (!quote.price) return bidding_.explain(seat.task, quote);
-    joined_[seat.task] = height;
-    spdlog::info("event=join task={} base={} anchor={} price={}", seat.task, seat.anchor.base, seat.anchor.run,
-                 format_coins(*quote.price));
-    const auto sent = process_->submitter().send("join task " + std::to_string(seat.task),
-                                                 calls::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
-                                                 market::join_fee(params, *spec, seat.anchor.index));
-    if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 
 void SolverService::write_metrics(const solver::SolverView& view, std::size_t disputes) {

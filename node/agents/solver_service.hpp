@@ -78,14 +78,20 @@ private:
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
     /// Lets the private groups that the operator named read the data, and those that this account has given them to already.
-    void allow_data(const ledger::StateView& state, solver::RunView& run);
+    void allow_data(const ledger::StateView& state, solver::TaskTerms& terms);
     /// Sees to it that the auditors of its own data are those of the options, in each of its runs of a private group.
     void update_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view);
     /// Sends what members owe to the masks of their rounds, and tells the agent those over its messages.
     void play_masks(const RemoteState& state, std::uint64_t height, solver::SolverView& view);
     void play_masks_of(const RemoteState& state, std::uint64_t height, solver::RunView& run);
-    /// Takes a free seat of a group if it pays.
-    void join(const RemoteState& state, std::uint64_t height, const market::Params& params, const FreeSeat& seat);
+    /// The price that a free seat is paid, or why it is not taken.
+    Quote quote_seat(const RemoteState& state, const market::Params& params, const FreeSeat& seat,
+                     const market::TaskSpec& spec);
+    /// Adds the seats that pay to the view; the agent takes one when it is ready for it.
+    void offer_seats(const RemoteState& state, const market::Params& params, const std::vector<FreeSeat>& seats,
+                     solver::SolverView& view);
+    /// Takes a seat, if it still pays.
+    Result<Hash32> send_join(const solver::SolverView& view, const solver::JoinGroup& move);
     void report_problems(std::vector<std::string> problems);
     void write_metrics(const solver::SolverView& view, std::size_t disputes);
 
@@ -96,6 +102,7 @@ private:
     Bidding bidding_;
     Withheld withheld_;
     std::map<solver::RunKey, std::uint64_t> consented_;  // Run → height at which consent was sent.
+    std::map<std::uint64_t, FreeSeat> seats_;            // Seats of the newest view, by task.
     std::map<std::uint64_t, std::uint64_t> joined_;      // Task → height at which joinTask was sent.
     MaskDuties mask_duties_;
     std::map<Bytes, std::uint64_t> mask_calls_;            // Call → height at which it was sent.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -94,9 +95,9 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
 }
 
 /// Multiply-adds in `blocks` blocks at `bp` basis points of the measured speed; 0: not measured.
-std::uint64_t multiply_adds_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks,
+std::uint64_t multiply_adds_in(const ledger::StateView& view, const ledger::Address& solver, std::uint64_t blocks,
                                std::uint64_t bp) {
-    const auto info = views::solver(view, run.solver);
+    const auto info = views::solver(view, solver);
     if (!info) return 0;
     const ledger::U256 able =
         ledger::mul_div(ledger::U256(info->capability), ledger::U256(blocks) * ledger::U256(bp), market::kBasisPoints);
@@ -105,9 +106,9 @@ std::uint64_t multiply_adds_in(const ledger::StateView& view, const market::Run&
 }
 
 /// Part of `replay_cost_max`. A task may run faster than the benchmark by the slack with which bids are judged.
-std::uint64_t replay_capacity(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
-                              const market::Params& params) {
-    return multiply_adds_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
+std::uint64_t replay_capacity(const ledger::StateView& view, const ledger::Address& solver,
+                              const market::TaskSpec& spec, const market::Params& params) {
+    return multiply_adds_in(view, solver, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
 }
 
 /// Multiply-adds in the time to a checkpoint; 0: not measured. There is no slack, because a stake depends on it. A
@@ -116,16 +117,16 @@ std::uint64_t replay_capacity(const ledger::StateView& view, const market::Run& 
 std::uint64_t own_capacity(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
                            const market::Params& params) {
     const std::uint64_t longest = std::max(params.checkpoint_blocks, spec.checkpoint_blocks);
-    return multiply_adds_in(view, run, longest, market::kBasisPoints);
+    return multiply_adds_in(view, run.solver, longest, market::kBasisPoints);
 }
 
 /// Value of `dispute_cost_max`. There is no slack, because a stake depends on it. One block of each move is left for
 /// its way to the chain.
-std::uint64_t dispute_capacity(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
-                               const market::Params& params) {
+std::uint64_t dispute_capacity(const ledger::StateView& view, const ledger::Address& solver,
+                               const market::TaskSpec& spec, const market::Params& params) {
     const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
     const std::uint64_t work = market::dispute_work(spec, market::DisputeKind::challenge);
-    return multiply_adds_in(view, run, thinking + work, market::kBasisPoints);
+    return multiply_adds_in(view, solver, thinking + work, market::kBasisPoints);
 }
 
 /// Returns the lowest state that may still be asked for: for this run, or because a replica that is behind or may yet
@@ -164,13 +165,12 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.accept_by = run.state == RunState::assigned ? deadline : 0;
     out.deadline = deadline;
     out.may_report_kept = maker_of_first_state(view, run, params);
-    out.replay_cost_max = replay_capacity(view, run, spec, params);
+    std::tie(out.replay_cost_max, out.dispute_cost_max) = capacities(view, run.solver, spec, params);
     // A member's deadline is that of its round, which bounds the steps and not the segment.
     if (!out.terms.group) {
         out.replay_cost_max = std::min(out.replay_cost_max, own_capacity(view, run, spec, params));
         out.stated_cost = spec.step_cost;
     }
-    out.dispute_cost_max = dispute_capacity(view, run, spec, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;
     // 13.8.12: a run that has waited too long for auditors commits nothing more until it has some.
@@ -234,6 +234,26 @@ std::set<Hash32> beyond_waiting(const ledger::StateView& view, const market::Run
 }
 
 }  // namespace
+
+std::pair<std::uint64_t, std::uint64_t> capacities(const ledger::StateView& view, const ledger::Address& solver,
+                                                   const market::TaskSpec& spec, const market::Params& params) {
+    return {replay_capacity(view, solver, spec, params), dispute_capacity(view, solver, spec, params)};
+}
+
+std::vector<solver::RunKey> runs_not_over(const ledger::StateView& view, const ledger::Address& self,
+                                          const std::vector<solver::RunKey>& runs) {
+    const auto open = views::open_runs(view, self);
+    std::vector<solver::RunKey> out;
+    for (const solver::RunKey& run : runs) {
+        const bool known =
+            views::run(view, run.first, run.second).has_value();  // All are read, so that they are read ahead.
+        const bool is_open = std::any_of(open.begin(), open.end(), [&](const views::RunId& id) {
+            return id.task == run.first && id.run == run.second;
+        });
+        if (!known || is_open) out.push_back(run);
+    }
+    return out;
+}
 
 void Withheld::update(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self) {
     const auto open = views::open_runs(view, self);

@@ -10,6 +10,7 @@
 
 #include "contracts/records/views.hpp"
 #include "market/groups.hpp"
+#include "solver/agent/work.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "verifier/chain_view.hpp"
@@ -58,6 +59,14 @@ struct Quote {
     std::string why_not;
 };
 using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)>;
+
+/// Most multiply-adds of a replay, and of the moves of a dispute, for a solver with its measured speed (RunView); 0, 0: it
+/// is not measured.
+std::pair<std::uint64_t, std::uint64_t> capacities(const ledger::StateView& view, const ledger::Address& solver,
+                                                   const market::TaskSpec& spec, const market::Params& params);
+/// Of these runs of the solver, those that are not over, or that the view does not know.
+std::vector<solver::RunKey> runs_not_over(const ledger::StateView& view, const ledger::Address& self,
+                                          const std::vector<solver::RunKey>& runs);
 
 /// `height`: height of the block that `view` shows.
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,

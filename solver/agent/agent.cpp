@@ -23,10 +23,12 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
         record_of(run).deadline = run.member ? run.member->deadline : run.deadline;
         if (run.member) update_clock(run, view.height);
     }
+    note_member_views(view);
     Output out;
     // Moves that protect a stake are sent before bids, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
+    take_seats(view, out);
     CapabilityAgent::Output capability = capability_.on_view(view.height, view.challenge);
     std::move(capability.moves.begin(), capability.moves.end(), std::back_inserter(out.moves));
     out.benchmark = std::move(capability.work);
@@ -44,7 +46,7 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
 }
 
 void SolverAgent::on_done(const SolverResult& result) {
-    busy_ = false;
+    busy_ = prepares_seat_ = false;
     running_.reset();
     slot_.release();
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
@@ -55,6 +57,7 @@ void SolverAgent::on_done(const SolverResult& result) {
         retry_later(prepared->task, record, *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
         RunRecord& record = runs_[{reached->task, reached->run}];
+        if (reached->again) return on_made_again(*reached, record);
         if (!reached->problem && !reached->preempted) record.made = Made{reached->index, reached->attempt};
         if (!reached->problem) return record.retry.reset();  // Reached or preempted.
         record.known = 0;
@@ -67,11 +70,36 @@ void SolverAgent::on_done(const SolverResult& result) {
         record.gathering->fail(height_, *gathered->problem);
         problems_.push_back("task " + std::to_string(gathered->task) + ": round " + std::to_string(gathered->round) +
                             ": " + *gathered->problem);
+    } else if (const auto* seat = std::get_if<SeatReady>(&result)) {
+        on_seat(*seat);
     } else {
         const auto& answered = std::get<Answered>(result);
         on_answered(answered);
         for (const Answered& other : answered.others) on_answered(other);
     }
+}
+
+void SolverAgent::on_made_again(const Reached& reached, RunRecord& record) {
+    if (reached.preempted) return;
+    if (!reached.problem) return record.restoring.reset();
+    if (!record.restoring) record.restoring.emplace();
+    record.restoring->fail(height_, *reached.problem);
+    problems_.push_back("task " + std::to_string(reached.task) + ": state " + std::to_string(reached.index) +
+                        " is lost, and could not be made again: " + *reached.problem);
+}
+
+void SolverAgent::note_member_views(const SolverView& view) {
+    const std::lock_guard lock(member_views_mutex_);
+    std::set<RunKey> open;
+    for (const RunView& run : view.runs) {
+        if (!run.member) continue;
+        open.insert(key_of(run));
+        std::shared_ptr<const MemberView>& known = member_views_[key_of(run)];
+        // The records that its segments take in do not change.
+        if (known == nullptr || known->segments != run.member->segments || known->attempt != run.member->attempt)
+            known = std::make_shared<const MemberView>(*run.member);
+    }
+    std::erase_if(member_views_, [&](const auto& item) { return !open.contains(item.first); });
 }
 
 void SolverAgent::on_answered(const Answered& answered) {
@@ -109,6 +137,7 @@ void SolverAgent::list_waiting(const SolverView& view) {
         const RunRecord& record = record_of(run);
         const bool ready = record.prepared && !record.prepared->problem;
         if (record.retry) add(run, ready ? "train" : "prepare", *record.retry, run.deadline);
+        if (record.restoring) add(run, "make a lost state again", *record.restoring, 0);
         for (const ReportView& report : run.reports)
             if (const auto failed = reports_.find(report.id); failed != reports_.end() && failed->second.retry)
                 add(run, "answer report " + std::to_string(report.id), *failed->second.retry, report.deadline);
@@ -116,7 +145,7 @@ void SolverAgent::list_waiting(const SolverView& view) {
 }
 
 void SolverAgent::clean_up(const SolverView& view) {
-    std::set<RunKey> open;
+    std::set<RunKey> open(view.not_over.begin(), view.not_over.end());
     for (const RunView& run : view.runs) open.insert(key_of(run));
     for (const RunKey& key : store_.runs()) {
         std::optional<std::uint64_t>& over_since = runs_[key].over_since;

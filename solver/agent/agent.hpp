@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct SolverConfig {
     std::uint32_t member_steps = 0;   ///< Inner steps of a member in each round; 0: as many as fit.
     double pace = 0;                  ///< For measurements: inner steps a second at most; 0: as fast as it can.
     std::uint64_t commit_blocks = 2;  ///< Blocks that a member leaves to commit before a phase of a round ends.
+    /// As PlanRunner::Copies::every: what a member loses when its order is stopped within a step.
+    std::chrono::milliseconds copy_every{2'000};
+    /// Whether so many bytes of messages fit on the disk; null: not asked.
+    std::function<Status<>(std::uint64_t bytes)> room;
     /// Whether a member stays away from a round; null: from none.
     std::function<bool(std::uint64_t task, std::uint32_t round)> away;
     Benchmarker* bench = nullptr;  ///< Must outlive the agent. Null: challenges are not answered.
@@ -85,6 +90,8 @@ public:
     std::vector<std::string> take_problems();
     /// Failed work that is retried, as of the last view.
     const std::vector<FailedWork>& waiting() const noexcept { return waiting_; }
+    /// Seats that it is ready to take, each as it was prepared.
+    std::vector<SeatView> ready_seats() const;
 
 private:
     struct RunningOrder {
@@ -101,6 +108,8 @@ private:
     // Records and results of orders (agent.cpp).
     RunRecord& record_of(const RunView& run) { return runs_[key_of(run)]; }
     void on_answered(const Answered& answered);
+    void on_made_again(const Reached& reached, RunRecord& record);
+    void note_member_views(const SolverView& view);
     /// Notes that the last order of a run failed, and adds a problem for the operator with the height of the next
     /// attempt.
     void retry_later(std::uint64_t task, RunRecord& record, const std::string& why);
@@ -129,9 +138,11 @@ private:
     void state_holdings(const RunView& run, std::uint64_t height, Output& out);
     /// Opens the states that anything asks for, each once.
     void open_member(const RunView& run, std::uint64_t height, Output& out);
-    /// What is here of the segment that is next.
+    /// A state that was committed to, is asked for and cannot be opened, because its roots are lost.
+    std::optional<std::uint64_t> lost_state(const RunView& run) const;
     /// Whether the state was made for records that a rollback has changed since, so that it cannot be committed to.
     bool is_undone(const RunView& run, std::uint64_t index, std::uint64_t base) const;
+    /// What is here of the segment that is next.
     Begun begun_of(const RunView& run) const;
     /// The next segment, if it is due and its state is not in the store.
     std::optional<SegmentOrder> missing_segment(const RunView& run) const;
@@ -140,12 +151,30 @@ private:
     /// Messages of the open round that are not here.
     std::vector<SentMessage> missing_messages(const RunView& run) const;
     std::optional<SolverWork> work_of_member(const RunView& run);
-    Prepared prepare_member(const RunView& run);
+    /// Disk that the messages of its other groups may take.
+    std::uint64_t promised_disk(const RunKey& but) const;
+    MemberStores stores() const { return {store_, *config_.messages, config_.copy_every}; }
+    // On the worker thread (agent_member_work.cpp). `promised`: as promised_disk.
+    Prepared prepare_member(const RunView& run, std::uint64_t promised);
+    /// Checks the plan against the terms, this machine's pace and its disk; returns what the messages take of it.
+    Result<std::uint64_t> check_plan(const RunView& run, GroupMaterial& material, std::uint64_t promised) const;
     /// Runs on the worker thread, and uses only the fields of `record` that belong to the running order.
     Reached reach_member(const RunView& run, const std::optional<SegmentOrder>& order, RoundClock& clock,
                          RunRecord& record);
     Gathered gather(const RunView& run, const std::vector<SentMessage>& messages);
     Answered answer_as_member(const RunView& run, const ReportView& report);
+    /// Makes a state again that was committed to and is lost.
+    Reached make_again(const RunView& run, std::uint64_t index);
+    Result<TileAnswer> member_state_tile(const RunView& run, std::uint64_t index, const ReportView& report,
+                                         const kernels::ProgramHeader& inner);
+    Result<TileAnswer> message_tile(const RunView& run, const ReportView& report, const CommittedPlan& plan);
+    Result<kernels::State> state_of_member(const TaskTerms& terms, std::uint32_t run, std::uint64_t index);
+
+    // Seats of groups (agent_seats.cpp).
+    void take_seats(const SolverView& view, Output& out);
+    std::optional<SolverWork> work_for_seats(const SolverView& view);
+    void on_seat(const SeatReady& result);
+    SeatReady prepare_seat(const SeatView& seat, std::uint64_t promised);  ///< Worker thread.
 
     // Choice of work (agent_scheduling.cpp).
     std::optional<SolverWork> next_work(const SolverView& view);
@@ -159,7 +188,7 @@ private:
     bool is_more_urgent(const SolverView& view);
 
     // Worker thread (agent_work.cpp). No record is accessed there but `suspended` of the running order's run.
-    Prepared prepare(const RunView& run);
+    Prepared prepare(const RunView& run, std::uint64_t promised);
     Reached reach(const RunView& run, std::uint64_t index, std::optional<kernels::State>& suspended);
     /// Trains up to state `index`. Returns false if it was preempted; unless that aborted a step, `suspended` then
     /// holds the state that it had reached, from which the next call goes on. If it is null, nothing preempts it.
@@ -179,8 +208,13 @@ private:
     CapabilityAgent capability_;
     Outbox outbox_;
     WorkerSlot slot_;
-    bool busy_ = false;                              // An order of this agent is running.
-    std::optional<RunningOrder> running_;            // The preparation or training that is running.
+    bool busy_ = false;                          // An order of this agent is running.
+    std::optional<RunningOrder> running_;        // The preparation or training that is running.
+    bool prepares_seat_ = false;                 // The running order is for a seat.
+    std::map<std::uint64_t, SeatRecord> seats_;  // By task.
+    /// The newest views of members that have committed to segments, which the worker thread reads too.
+    std::mutex member_views_mutex_;
+    std::map<RunKey, std::shared_ptr<const MemberView>> member_views_;
     std::map<RunKey, RunRecord> runs_;               // Runs of the view, and runs that are over but still in the store.
     std::map<std::uint64_t, ReportRecord> reports_;  // By report; a report that was never worked on has none.
     std::vector<FailedWork> waiting_;

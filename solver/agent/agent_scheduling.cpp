@@ -23,7 +23,9 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
         slot_.take(kVoluntary);
         return work;
     }
-    return std::nullopt;
+    auto seat = work_for_seats(view);
+    if (seat) slot_.take(kVoluntary);
+    return seat;
 }
 
 bool SolverAgent::waits(const ReportView& report) const {
@@ -81,7 +83,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         blank.run = key.second;
         return make_order<SolverResult>(
             "prepare task " + std::to_string(key.first) + again, blank,
-            [this, run] { return SolverResult(prepare(run)); }, fetch_by, key);
+            [this, run, promised = promised_disk(key)] { return SolverResult(prepare(run, promised)); }, fetch_by, key);
     };
     if (!record.prepared) return preparing("");
     // Declining is free before the run is accepted and impossible afterwards; then missing data are waited for.
@@ -108,6 +110,8 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
 /// Whether the running training must be preempted: no run needs it any more, or another run's work is due earlier. So
 /// a very long run, or one far ahead of its deadline, costs no other run its checkpoint.
 bool SolverAgent::is_more_urgent(const SolverView& view) {
+    if (prepares_seat_)
+        return std::any_of(view.runs.begin(), view.runs.end(), [&](const RunView& run) { return work_for(run); });
     if (!running_) return false;
     const auto is_running = [&](const RunView& run) { return key_of(run) == running_->run; };
     if (std::none_of(view.runs.begin(), view.runs.end(), is_running)) return true;  // Nobody asks for it any more.

@@ -6,11 +6,11 @@
 
 namespace retrace::solver {
 
-Prepared SolverAgent::prepare(const RunView& run) {
+Prepared SolverAgent::prepare(const RunView& run, std::uint64_t promised) {
     Prepared out;
     out.task = run.terms.id;
     out.run = run.run;
-    if (run.member) return prepare_member(run);
+    if (run.member) return prepare_member(run, promised);
     const auto material = task_cache_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
@@ -120,8 +120,7 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
 
 Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
                                              const Hash32& first_root, std::uint64_t index) {
-    // What a member took in is known of its segments on the chain only; its states are kept until they are final.
-    if (terms.group) return store_.load({terms.id, run, index}, task_cache_.pool());
+    if (terms.group) return state_of_member(terms, run, index);
     const auto material = task_cache_.material(terms);
     if (!material) return error(material.error().message);
     const CheckpointKey key{terms.id, run, index};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "solver/agent/member.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -129,38 +130,64 @@ std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t head
     return span;
 }
 
-Member::Member(TaskCache& task_cache, GroupMaterial& material, CheckpointStore& states, MessageStore& messages,
-               std::uint32_t run)
+Result<std::vector<kernels::Tensor>, Unavailable> fetch_anchor(TaskCache& task_cache, const GroupMaterial& material,
+                                                               MessageStore& messages, const EntryView& entry) {
+    const MessageKey key{material.terms.id, entry.base, kAnchorRun};
+    if (messages.has(key, entry.anchor)) {
+        std::vector<kernels::Tensor> out;
+        for (std::uint32_t i = 0; i < entry.anchor.size() && i < material.plan->shared(); ++i) {
+            auto here = messages.tensor_of(key, i, material.plan->states().tensors[i], task_cache.pool());
+            if (!here) break;  // Damaged: it is fetched again.
+            out.push_back(std::move(here).value());
+        }
+        if (out.size() == entry.anchor.size()) return out;
+    }
+    RETRACE_TRY(fetched, task_cache.fetch_shared(material, entry.anchor));
+    if (const auto saved = messages.save(key, entry.anchor, fetched); !saved)
+        return Unexpected{Unavailable{saved.error().message, std::nullopt}};
+    return fetched;
+}
+
+Member::Member(TaskCache& task_cache, GroupMaterial& material, const MemberStores& stores, std::uint32_t run,
+               const MemberView& view)
     : task_cache_(task_cache),
       material_(material),
-      states_(states),
-      messages_(messages),
+      states_(stores.states),
+      messages_(stores.messages),
+      copy_every_(stores.copy_every),
+      view_(view),
       task_(material.terms.id),
       run_(run) {}
 
-Result<bool> Member::enter(const EntryView& entry, const kernels::StopToken& stop) {
-    if (states_.commitment(key_of(0))) return true;
-    std::optional<State> state;
-    if (entry.anchor.empty()) {
+Result<std::optional<State>> Member::first_state(const kernels::StopToken& stop) {
+    if (view_.anchor.empty()) {
         if (!material_.plan->has(kernels::Phase::init)) return error("the plan has no phase init");
-        state = material_.runner->init(stop);
-    } else {
-        const auto shared = task_cache_.fetch_shared(material_, entry.anchor);
-        if (!shared) return error(shared.error().message);
-        RETRACE_CHECK(messages_.save({task_, entry.base, kAnchorRun}, entry.anchor, *shared));
-        std::vector<const kernels::Tensor*> tensors;
-        for (const kernels::Tensor& tensor : *shared) tensors.push_back(&tensor);
-        state = material_.runner->enter(entry.base, tensors, stop);
+        return material_.runner->init(stop);
     }
+    if (!material_.plan->has(kernels::Phase::enter)) return error("the plan has no phase enter");
+    const auto shared = fetch_anchor(task_cache_, material_, messages_, entry_of(view_));
+    if (!shared) return error(shared.error().message);
+    std::vector<const kernels::Tensor*> tensors;
+    for (const kernels::Tensor& tensor : *shared) tensors.push_back(&tensor);
+    return material_.runner->enter(view_.entered, tensors, stop);
+}
+
+Status<> Member::save_first(const State& state) {
+    RETRACE_CHECK(states_.save(key_of(0), commit_state(material_.plan->root(), state, task_cache_.pool()), state));
+    return states_.retain(key_of(0), true);
+}
+
+Result<bool> Member::enter(const kernels::StopToken& stop) {
+    if (states_.commitment(key_of(0))) return true;
+    RETRACE_TRY(state, first_state(stop));
     if (!state) return false;
-    RETRACE_CHECK(states_.save(key_of(0), commit_state(material_.plan->root(), *state, task_cache_.pool()), *state));
-    RETRACE_CHECK(states_.retain(key_of(0), true));
+    RETRACE_CHECK(save_first(*state));
     return true;
 }
 
 Status<> Member::fetch(const MessageKey& key, const std::vector<Hash32>& roots) {
     if (messages_.has(key, roots)) return Unit{};
-    const auto tensors = task_cache_.fetch_message(material_, roots, key.run);
+    const auto tensors = task_cache_.fetch_message(*material_.plan, {roots, task_, key.run});
     if (!tensors) return error(tensors.error().message);
     return messages_.save(key, roots, *tensors);
 }
@@ -205,22 +232,27 @@ kernels::Message Member::message(const SegmentOrder& order, const kernels::Posit
     return out;
 }
 
-Result<Member::Start> Member::start_of(const SegmentOrder& order, std::uint64_t inner_end,
-                                       std::optional<State>& suspended) const {
+Result<std::optional<Member::Start>> Member::start_of(const SegmentOrder& order, std::uint64_t inner_end,
+                                                      std::optional<State>& suspended, const kernels::StopToken& stop) {
     if (suspended && !suspended->tensors.empty()) {
         State state = *std::exchange(suspended, std::nullopt);
         const std::uint64_t base = base_of(state.step), place = place_of_header(state.step);
-        if (base == order.span.base && place <= inner_end) return Start{std::move(state), place};
+        if (base == order.span.base && place <= inner_end) return std::optional(Start{std::move(state), place});
         // Positions of records that both segments take in are the same. A state with inner steps is of no use.
         const auto common = positions_up_to(order, base);
-        if (common && place <= *common) return Start{std::move(state), place};
+        if (common && place <= *common) return std::optional(Start{std::move(state), place});
     }
     suspended.reset();
     auto loaded = states_.load(key_of(order.start), task_cache_.pool());
+    if (!loaded) {
+        RETRACE_TRY(made, make_again(order.start, stop));
+        if (!made) return std::optional<Start>();
+        loaded = states_.load(key_of(order.start), task_cache_.pool());
+    }
     if (!loaded) return error(loaded.error().message);
     // It may be below: closed rounds that leave the member nothing to do belong to no segment.
     if (base_of(loaded->step) > order.span.from) return error("the state before the segment has another base");
-    return Start{std::move(loaded).value(), 0};
+    return std::optional(Start{std::move(loaded).value(), 0});
 }
 
 Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, const std::function<OrderState()>& watch,
@@ -229,13 +261,12 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     RETRACE_TRY(longest, positions_of(order, order.span.steps, steps_max));
     const std::uint64_t recorded = longest.recorded();
     const bool merges = kernels::merges(order.span);
-    for (const RecordView& record : order.records)
-        for (const RecordView::Entry& entry : record.entries)
-            RETRACE_CHECK(fetch(message_key(task_, record.round, entry), entry.tensors));
+    RETRACE_CHECK(fetch_all(order));
     // All positions but `press` and the masks behind it: the op step of `press` follows from the number of inner steps.
     const std::uint64_t inner_end = merges ? longest.count() : recorded + order.span.steps;
-    RETRACE_TRY(start, start_of(order, inner_end, suspended));
-    auto& [state, place] = start;
+    RETRACE_TRY(start, start_of(order, inner_end, suspended, stop));
+    if (!start) return false;
+    auto& [state, place] = *start;
     const auto source = [&](const kernels::Position& at) { return message(order, at); };
     OrderState now = OrderState::going_on;
     const auto after = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
@@ -248,9 +279,10 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     std::optional<State> taken_in;  // The state before the inner steps, of a member that is behind.
     for (const std::uint64_t end : {recorded, inner_end}) {
         if (place >= end) continue;
-        const auto reached = material_.runner->run(state, longest, place, end, run_, source, stop, after);
+        PlanRunner::Copies copies{copy_every_};
+        const auto reached = material_.runner->run(state, longest, place, end, run_, source, stop, after, &copies);
         if (!reached) {
-            suspended = std::move(taken_in);
+            suspended = copies.newest ? std::move(copies.newest) : std::move(taken_in);
             return false;
         }
         place = *reached;
@@ -270,6 +302,71 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
         if (!material_.runner->run(state, whole, place, whole.count(), run_, source, stop)) return false;
     }
     RETRACE_CHECK(save(order, steps, state));
+    return true;
+}
+
+Status<> Member::fetch_all(const SegmentOrder& order) {
+    for (const RecordView& record : order.records)
+        for (const RecordView::Entry& entry : record.entries)
+            RETRACE_CHECK(fetch(message_key(task_, record.round, entry), entry.tensors));
+    return Unit{};
+}
+
+Result<SegmentOrder> Member::order_of(std::uint64_t index) const {
+    const auto segment = std::ranges::find(view_.segments, index - 1, &OwnSegment::index);
+    if (segment == view_.segments.end())
+        return error("no state before state " + std::to_string(index) +
+                     " is intact up to which its segments are known");
+    SegmentOrder out{index, segment->start.value_or(segment->index), segment->span, {}};
+    if (segment->span.masks != 0) return error("the masks of segment " + std::to_string(index - 1) + " are not known");
+    for (const RecordView& record : records_between(view_.records, segment->span.from, segment->span.base)) {
+        const auto before = std::ranges::find(view_.undone, record.round, &RecordView::round);
+        const bool changed = before != view_.undone.end();
+        // Regions change what a segment reads by its own mergers, and rollbacks by those that it knows of.
+        const bool known =
+            !changed || (!segment->span.regional && (segment->attempt == view_.attempt || segment->attempt == 0));
+        if (!known) return error("how segment " + std::to_string(index - 1) + " read the records is not known");
+        out.records.push_back(changed && segment->attempt != view_.attempt ? *before : record);
+    }
+    if (out.records.size() != segment->span.base - segment->span.from)
+        return error("the records of segment " + std::to_string(index - 1) + " are not known");
+    return out;
+}
+
+Result<bool> Member::replay(const SegmentOrder& order, State& state, const kernels::StopToken& stop) {
+    RETRACE_CHECK(fetch_all(order));
+    RETRACE_TRY(whole, positions_of(order, order.span.steps, material_.plan->steps_max()));
+    const auto source = [&](const kernels::Position& at) { return message(order, at); };
+    return material_.runner->run(state, whole, 0, whole.count(), run_, source, stop).has_value();
+}
+
+Result<bool> Member::make_again(std::uint64_t index, const kernels::StopToken& stop) {
+    std::vector<SegmentOrder> way;  // The last one first.
+    std::optional<State> state;
+    for (std::uint64_t at = index;;) {
+        if (at != index) {
+            auto loaded = states_.load(key_of(at), task_cache_.pool());
+            if (loaded) {
+                state = std::move(loaded).value();
+                break;
+            }
+        }
+        if (at == 0) {
+            RETRACE_TRY(first, first_state(stop));
+            if (!first) return false;
+            RETRACE_CHECK(save_first(*first));
+            state = std::move(first);
+            break;
+        }
+        RETRACE_TRY(order, order_of(at));
+        at = order.start;
+        way.push_back(std::move(order));
+    }
+    for (auto order = way.rbegin(); order != way.rend(); ++order) {
+        RETRACE_TRY(made, replay(*order, *state, stop));
+        if (!made) return false;
+        RETRACE_CHECK(save(*order, order->span.steps, *state));
+    }
     return true;
 }
 

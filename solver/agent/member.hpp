@@ -3,6 +3,7 @@
 // LocalGroup, whatever the order in which messages arrived and however often the work was stopped. Worker thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "solver/agent/task_cache.hpp"
@@ -49,14 +50,32 @@ using StepLimit = std::function<bool(std::uint32_t done)>;
 /// that inner steps that were done are lost.
 enum class OrderState { going_on, interrupted, too_late };
 
+/// The shared tensors from which a member's first state is made; fetched, and saved, if they are not in the store.
+Result<std::vector<kernels::Tensor>, Unavailable> fetch_anchor(TaskCache& task_cache, const GroupMaterial& material,
+                                                               MessageStore& messages, const EntryView& entry);
+
+/// The stores of a party.
+struct MemberStores {
+    CheckpointStore& states;
+    MessageStore& messages;
+    std::chrono::milliseconds copy_every{2'000};  ///< PlanRunner::Copies::every of what it computes.
+};
+
 class Member {
 public:
-    /// All outlive the member.
-    Member(TaskCache& task_cache, GroupMaterial& material, CheckpointStore& states, MessageStore& messages,
-           std::uint32_t run);
+    /// All outlive the member. `view`: what the ledger says of its segments and of the records that they take in.
+    Member(TaskCache& task_cache, GroupMaterial& material, const MemberStores& stores, std::uint32_t run,
+           const MemberView& view);
 
+    /// The first state, made anew; nullopt: `stop` requested a stop.
+    Result<std::optional<kernels::State>> first_state(const kernels::StopToken& stop);
     /// Makes state 0 and saves it, if it is not in the store. False: `stop` requested a stop.
-    Result<bool> enter(const EntryView& entry, const kernels::StopToken& stop);
+    Result<bool> enter(const kernels::StopToken& stop);
+    /// Makes a state that was committed to once more and saves it, if tensors of it are lost or damaged: from the newest
+    /// intact state before it, or from the first one, by the member's own segments and the messages that they take in.
+    /// The bits are those of the lost state. False: `stop` requested a stop; the states that were made meanwhile are saved.
+    /// Errors: the view lacks a segment on the way, or says of it less than its replay needs; a message that nobody serves.
+    Result<bool> make_again(std::uint64_t index, const kernels::StopToken& stop);
     /// Fetches a message, checks it and saves it, if it is not in the store.
     Status<> fetch(const MessageKey& key, const std::vector<Hash32>& roots);
     /// The same for several of a round, several at a time. Each is saved as soon as it is there, and one that nobody serves
@@ -79,17 +98,26 @@ private:
         kernels::State state;
         std::uint64_t place = 0;  ///< Of the segment, at which the state is.
     };
-    Result<Start> start_of(const SegmentOrder& order, std::uint64_t inner_end,
-                           std::optional<kernels::State>& suspended) const;
+    /// Nullopt: `stop` requested a stop while a damaged state was made again.
+    Result<std::optional<Start>> start_of(const SegmentOrder& order, std::uint64_t inner_end,
+                                          std::optional<kernels::State>& suspended, const kernels::StopToken& stop);
+    /// The member's segment that ends in state `index`, as it was computed.
+    Result<SegmentOrder> order_of(std::uint64_t index) const;
+    /// Brings `state` to the end of a segment that was computed before. False: `stop` requested a stop.
+    Result<bool> replay(const SegmentOrder& order, kernels::State& state, const kernels::StopToken& stop);
+    Status<> fetch_all(const SegmentOrder& order);
     /// Loads a message of a record. Throws std::runtime_error if it cannot be read.
     kernels::Message message(const SegmentOrder& order, const kernels::Position& at);
     Status<> save(const SegmentOrder& order, std::uint32_t steps, const kernels::State& state);
+    Status<> save_first(const kernels::State& state);
     CheckpointKey key_of(std::uint64_t index) const { return {task_, run_, index}; }
 
     TaskCache& task_cache_;
     GroupMaterial& material_;
     CheckpointStore& states_;
     MessageStore& messages_;
+    std::chrono::milliseconds copy_every_;
+    const MemberView& view_;
     std::uint64_t task_;
     std::uint32_t run_;
     std::vector<kernels::Tensor> loaded_;  ///< The message that was loaded last.

@@ -54,7 +54,16 @@ struct RunRecord {
     std::uint8_t attempt = 0;                ///< The rollbacks that `suspended` knows of,
     std::optional<Made> made = {};           ///< and the newest state that was made, with those that it knows of.
     std::optional<Retry> gathering = {};     ///< Present if messages of a round could not be fetched last time.
+    std::optional<Retry> restoring = {};     ///< Present if a lost state could not be made again last time.
     std::shared_ptr<RoundClock> clock = {};  ///< Null before the first view.
+};
+
+/// A seat of a group that may be taken.
+struct SeatRecord {
+    SeatView wanted;                     ///< As in the newest view that had it.
+    std::uint64_t seen = 0;              ///< Height of that view.
+    std::optional<SeatView> ready = {};  ///< As it was last prepared.
+    std::optional<Retry> retry = {};     ///< Present if it could not be prepared the last time.
 };
 
 struct ReportRecord {

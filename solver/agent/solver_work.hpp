@@ -11,6 +11,7 @@
 #include "kernels/program/codec.hpp"
 #include "merkle/base/bytes.hpp"
 #include "solver/agent/work.hpp"
+#include "solver/chain_view.hpp"
 
 namespace retrace::solver {
 
@@ -23,6 +24,7 @@ struct Prepared {
     std::optional<std::uint32_t> missing;  ///< Tensor of the first state that no peer serves.
     bool transient = false;                ///< Whether the problem may be transient: a peer restarts, a disk is full.
     bool preempted = false;                ///< Preempted by more urgent work while peers were slow; not a problem yet.
+    std::uint64_t disk = 0;                ///< Most bytes that the messages of the task's group take on this disk.
     /// Header of the plan's phase `inner`, if the task is a group's and could be prepared.
     std::optional<kernels::ProgramHeader> inner = {};
 };
@@ -33,6 +35,7 @@ struct Reached {
     std::uint64_t index = 0;
     std::optional<std::string> problem;
     bool preempted = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
+    bool again = false;      ///< A state of a member that was committed to before, and was lost.
     std::uint8_t attempt = 0;  ///< Of a member: the rollbacks that the state knows of.
 };
 struct Answered {
@@ -50,7 +53,13 @@ struct Gathered {
     std::optional<std::string> problem;
     bool preempted = false;  ///< As in Prepared.
 };
-using SolverResult = std::variant<Prepared, Reached, Answered, Gathered>;
+/// Result of preparing to take a seat: what the first state is made from is in the store, and it could be made.
+struct SeatReady {
+    SeatView seat;
+    std::optional<std::string> problem;
+    bool preempted = false;  ///< As in Prepared.
+};
+using SolverResult = std::variant<Prepared, Reached, Answered, Gathered, SeatReady>;
 using SolverWork = WorkOrder<SolverResult>;
 
 }  // namespace retrace::solver

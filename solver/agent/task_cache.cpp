@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "solver/agent/task_cache.hpp"
 
+#include <algorithm>
+
 #include "kernels/commit/contract.hpp"
+#include "kernels/exec/executor.hpp"
 #include "kernels/program/initialiser.hpp"
 #include "kernels/program/limits.hpp"
 #include "solver/run/preemption.hpp"
@@ -11,6 +14,13 @@ namespace {
 
 Unexpected<Unavailable> unavailable(std::string message, std::optional<ReportKind> kind) {
     return Unexpected{Unavailable{std::move(message), kind, 0, 0}};
+}
+
+/// Memory of the tensors of a plan: a worker process for each phase has its own, and the party has one list of states.
+std::uint64_t tensor_memory_of(const CommittedPlan& plan) {
+    std::uint64_t bytes = memory_of(plan.states());
+    plan.for_each([&](const kernels::Program& program) { bytes = kernels::saturating_add(bytes, memory_of(program)); });
+    return bytes;
 }
 
 }  // namespace
@@ -55,6 +65,16 @@ std::uint64_t memory_of(const kernels::Program& program) {
         bytes += i < program.states ? 2 * size + kTileBytes * kernels::geometry(record.dims).tiles() : size;
     }
     return bytes;
+}
+
+std::uint64_t memory_of(const CommittedPlan& plan, kernels::ThreadPool& pool) {
+    std::uint64_t bytes = tensor_memory_of(plan), dispute = 0;
+    plan.for_each([&](const kernels::Program& program) {
+        const kernels::Executor executor(program, pool);
+        bytes = kernels::saturating_add(bytes, executor.planned_bytes());
+        dispute = std::max(dispute, executor.dispute_bytes());
+    });
+    return kernels::saturating_add(bytes, dispute);  // A party plays one move at a time.
 }
 
 TaskCache::TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory,
@@ -142,6 +162,13 @@ Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::data_of_group(const
     return (private_ != nullptr ? *private_ : kNone).take(terms.id, inner, terms.data_roots);
 }
 
+Result<std::shared_ptr<const CommittedPlan>, Unavailable> TaskCache::plan(const TaskTerms& terms) {
+    if (const auto found = plans_.find(terms.id); found != plans_.end()) return found->second;
+    auto plan = fetch_plan(source_, terms.program_root, terms.program_bytes);
+    if (!plan) return unavailable(plan.error().message, ReportKind::program);
+    return plans_[terms.id] = std::move(plan).value();
+}
+
 Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, const FreeMemory& free_memory) {
     const std::pair key(terms.id, terms.data_roots);
     const auto found = groups_.find(key);
@@ -150,15 +177,12 @@ Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, con
         return unavailable("the task asks for another kernel contract", std::nullopt);
     auto made = std::make_unique<GroupMaterial>();
     made->terms = terms;
-    auto plan = fetch_plan(source_, terms.program_root, terms.program_bytes);
-    if (!plan) return unavailable(plan.error().message, ReportKind::program);
-    made->plan = std::move(plan).value();
-    for (const kernels::Phase phase :
-         {kernels::Phase::init, kernels::Phase::enter, kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end,
-          kernels::Phase::inner, kernels::Phase::restore, kernels::Phase::press, kernels::Phase::unmask,
-          kernels::Phase::mask})
-        if (made->plan->has(phase))
-            made->bytes = kernels::saturating_add(made->bytes, memory_of(made->plan->program(phase).program()));
+    RETRACE_TRY(committed, plan(terms));
+    made->plan = std::move(committed);
+    // Without the buffers first: planning them takes time.
+    if (const auto fits = check_memory(tensor_memory_of(*made->plan), free_memory); !fits)
+        return unavailable(fits.error().message, std::nullopt);
+    made->bytes = memory_of(*made->plan, pool_);
     if (const auto fits = check_memory(made->bytes, free_memory); !fits)
         return unavailable(fits.error().message, std::nullopt);
     RETRACE_TRY(data, data_of_group(terms, made->plan->states()));
@@ -177,9 +201,8 @@ Result<kernels::State, Unavailable> TaskCache::fetch(const GroupMaterial& materi
     return fetch_state(source_, material.plan->root(), material.plan->states(), root, header_step, pool_);
 }
 
-FetchedMessage TaskCache::fetch_message(const GroupMaterial& material, const std::vector<Hash32>& roots,
-                                        std::uint32_t run) {
-    return solver::fetch_message(source_, *material.plan, {roots, material.terms.id, run}, pool_);
+FetchedMessage TaskCache::fetch_message(const CommittedPlan& plan, const MessageRequest& request) {
+    return solver::fetch_message(source_, plan, request, pool_);
 }
 
 void TaskCache::fetch_messages(const GroupMaterial& material, const std::vector<MessageRequest>& requests,

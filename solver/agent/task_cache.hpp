@@ -42,13 +42,15 @@ struct TaskMaterial {
 /// A group task ready to be computed.
 struct GroupMaterial {
     TaskTerms terms;
-    std::unique_ptr<CommittedPlan> plan;
+    std::shared_ptr<const CommittedPlan> plan;
     std::vector<kernels::Tensor> data;   ///< Of the inner steps.
     std::unique_ptr<PlanRunner> runner;  ///< Runs `plan`.
 
     std::uint64_t bytes = 0;  ///< Memory that computing the task takes.
 };
 
+/// Bytes of memory that a party holds for a plan: the tensors and buffers of the programs of all phases.
+std::uint64_t memory_of(const CommittedPlan& plan, kernels::ThreadPool& pool);
 /// Bytes of memory that a party holds for a task beside those of its steps: data sets, constants, two states (one is
 /// committed while the next is computed), the checkpoint store's index of each state tensor, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
@@ -67,7 +69,10 @@ public:
     /// Returns the task's material; fetches and checks what is not cached. The error says what cannot be fetched, is
     /// inconsistent or exceeds the memory quota; a solver then declines the task before it accepts.
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const FreeMemory& free_memory = {});
-    /// The same for a group task.
+    /// The plan of a group task, which answers and openings need without its data. Fetches it, if it is not cached.
+    Result<std::shared_ptr<const CommittedPlan>, Unavailable> plan(const TaskTerms& terms);
+    /// The same for a group task, of which it counts the programs of all phases: a party that takes part runs each of them
+    /// in a worker process.
     Result<GroupMaterial*, Unavailable> group(const TaskTerms& terms, const FreeMemory& free_memory = {});
     /// Returns the header that opens the program's root. Fetches only the program, if it is not cached.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
@@ -75,7 +80,7 @@ public:
     Result<kernels::State, Unavailable> fetch(const GroupMaterial& material, const Hash32& root,
                                               std::uint64_t header_step);
     /// fetch_message and fetch_messages, for a task of a group.
-    FetchedMessage fetch_message(const GroupMaterial& material, const std::vector<Hash32>& roots, std::uint32_t run);
+    FetchedMessage fetch_message(const CommittedPlan& plan, const MessageRequest& request);
     void fetch_messages(const GroupMaterial& material, const std::vector<MessageRequest>& requests,
                         const std::function<bool(std::size_t place, FetchedMessage)>& done);
     /// Fetches shared tensors of a member's state.
@@ -104,11 +109,13 @@ public:
     void forget(std::uint64_t task) {
         materials_.erase(task);
         std::erase_if(groups_, [&](const auto& item) { return item.first.first == task; });
+        plans_.erase(task);
     }
     /// Forgets all tasks but these. Must not be called while a work order runs or another task is still in use.
     void keep_only(const std::map<std::uint64_t, TaskTerms>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
         std::erase_if(groups_, [&](const auto& item) { return tasks.count(item.first.first) == 0; });
+        std::erase_if(plans_, [&](const auto& item) { return tasks.count(item.first) == 0; });
     }
 
     kernels::ThreadPool& pool() noexcept { return pool_; }
@@ -132,6 +139,7 @@ private:
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
     std::map<std::pair<std::uint64_t, std::vector<Hash32>>, std::unique_ptr<GroupMaterial>>
         groups_;  // By task and data.
+    std::map<std::uint64_t, std::shared_ptr<const CommittedPlan>> plans_;
     const PrivateData* private_ = nullptr;
 };
 

@@ -22,6 +22,10 @@ public:
     bool has(kernels::Phase phase) const noexcept { return phases_.contains(phase); }
     /// The plan has the phase.
     const kernels::CommittedProgram& program(kernels::Phase phase) const { return phases_.at(phase).program; }
+    /// Calls `look` with the program of each phase.
+    void for_each(const std::function<void(const kernels::Program&)>& look) const {
+        for (const auto& [phase, committed] : phases_) look(committed.program.program());
+    }
     bool has_member_seed(kernels::Phase phase) const { return phases_.at(phase).member_seed; }
     /// A program with the list of state tensors that all phases have.
     const kernels::Program& states() const { return program(kernels::Phase::inner).program(); }

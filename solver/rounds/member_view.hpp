@@ -31,10 +31,12 @@ struct SentMessage {
     bool operator==(const SentMessage&) const = default;
 };
 
-/// A segment of the member, from its state `index` to the next.
+/// A segment of the member, which ends in its state `index` + 1.
 struct OwnSegment {
     std::uint64_t index = 0;
     kernels::SegmentSpan span;
+    std::uint8_t attempt = 0;                 ///< Number of rollbacks that it knows of.
+    std::optional<std::uint64_t> start = {};  ///< The state that it starts at; nullopt: state `index`.
     bool operator==(const OwnSegment&) const = default;
 };
 
@@ -56,7 +58,7 @@ struct MemberView {
     /// next one reads them,
     std::vector<RecordView> records;
     std::vector<RecordView> undone;      ///< and those of them that rollbacks or regions changed, as they were.
-    std::vector<OwnSegment> segments;    ///< Those that are not finalised, ascending.
+    std::vector<OwnSegment> segments;    ///< Those that are not finalised, and the newest one in any case, ascending.
     std::vector<SentMessage> committed;  ///< In the order of the bits of holdings.
     std::vector<kernels::MaskRow>
         masks;                ///< In a group with masks, those over its message of the open round, once known.

@@ -18,7 +18,8 @@ namespace {
 
 /// Whether the time was extended, and a bit for each of the 1,024 runs that a group may have (contracts 21.10.13).
 constexpr std::size_t kHoldingsBytesMax = 1 + 1024 / 8;
-constexpr std::string_view kMessage = ".message", kHoldings = ".holdings";
+constexpr std::string_view kMessage = ".message", kHoldings = ".holdings", kHeader = ".inner";
+constexpr std::size_t kHeaderBytesMax = 1024;
 
 /// Reads a number and the character after it from the beginning of `text`.
 template <class Number>
@@ -76,6 +77,11 @@ Result<std::unique_ptr<MessageStore>> MessageStore::open(std::filesystem::path d
 
 void MessageStore::read_name(const std::string& name) {
     std::string_view text = name;
+    if (text.ends_with(kHeader)) {
+        const auto of = take_number<std::uint64_t>(text, '.');
+        if (of && text == kHeader.substr(1)) read_header(*of);
+        return;
+    }
     const bool is_message = text.ends_with(kMessage);
     const auto task = take_number<std::uint64_t>(text, '-');
     const auto round = task ? take_number<std::uint32_t>(text, '-') : std::nullopt;
@@ -97,6 +103,36 @@ std::filesystem::path MessageStore::path_of(const MessageKey& key, std::uint32_t
 
 std::filesystem::path MessageStore::path_of_holdings(const MessageKey& key) const {
     return directory_ / (name_of(key) + std::string(kHoldings));
+}
+
+std::filesystem::path MessageStore::path_of_header(std::uint64_t task) const {
+    return directory_ / (std::to_string(task) + std::string(kHeader));
+}
+
+void MessageStore::read_header(std::uint64_t task) {
+    const auto bytes = read_file(path_of_header(task), kHeaderBytesMax);
+    if (!bytes || bytes->size() < Hash32::size()) return;
+    Reader in(*bytes);
+    const kernels::ProgramHeader header = kernels::ProgramHeader::decode_from(in);
+    if (in.hash() == header.root() && in.finish()) headers_[task] = header;
+}
+
+Status<> MessageStore::save_header(std::uint64_t task, const kernels::ProgramHeader& header) {
+    const std::lock_guard lock(mutex_);
+    const auto known = headers_.find(task);
+    if (known != headers_.end() && known->second == header) return Unit{};
+    Writer out;
+    header.encode_to(out);
+    out.hash(header.root());
+    RETRACE_CHECK(write_durably(path_of_header(task), {out.data()}));
+    headers_[task] = header;
+    return Unit{};
+}
+
+std::optional<kernels::ProgramHeader> MessageStore::header(std::uint64_t task) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = headers_.find(task);
+    return found == headers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Status<> MessageStore::save(const MessageKey& key, const std::vector<Hash32>& roots,
@@ -238,6 +274,7 @@ void MessageStore::keep_from(std::uint64_t task, std::uint32_t round) {
         remove_file(path_of_holdings(*at));
         at = stated_.erase(at);
     }
+    if (round == UINT32_MAX && headers_.erase(task) != 0) remove_file(path_of_header(task));
 }
 
 std::vector<std::uint64_t> MessageStore::tasks() const {
@@ -245,6 +282,7 @@ std::vector<std::uint64_t> MessageStore::tasks() const {
     std::set<std::uint64_t> out;
     for (const auto& [key, roots] : messages_) out.insert(key.task);
     for (const MessageKey& key : stated_) out.insert(key.task);
+    for (const auto& [task, header] : headers_) out.insert(task);
     return {out.begin(), out.end()};
 }
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "kernels/program/codec.hpp"
 #include "kernels/runtime/tensor.hpp"
 #include "kernels/runtime/thread_pool.hpp"
 #include "merkle/base/result.hpp"
@@ -35,8 +36,8 @@ MessageKey message_key(std::uint64_t task, std::uint32_t round, const auto& mess
 }
 
 /// Files, under names without meaning to others: "<task>-<round>-<run>-<place>-<root>.message" is the tensor at a place
-/// of a message, "<task>-<round>-<run>.holdings" what the member stated to have of a round. Each appears by rename after
-/// a sync. Calls may come from several threads.
+/// of a message, "<task>-<round>-<run>.holdings" what the member stated to have of a round, "<task>.inner" the header of
+/// a program. Each appears by rename after a sync. Calls may come from several threads.
 class MessageStore {
 public:
     /// Creates the directory if needed and removes unfinished files.
@@ -69,8 +70,14 @@ public:
     Status<> save_holdings(const MessageKey& key, const Holdings& holdings);
     std::optional<Holdings> holdings(const MessageKey& key) const;
 
+    /// The header of the program `inner` of a task's plan, which each opening of a member shows. It is saved before the
+    /// member commits to anything, so that states are opened without the plan.
+    Status<> save_header(std::uint64_t task, const kernels::ProgramHeader& header);
+    /// Nullopt: it was not saved, or its file is damaged.
+    std::optional<kernels::ProgramHeader> header(std::uint64_t task) const;
+
     void remove(const MessageKey& key);
-    /// Removes the messages and statements of a task's rounds before `round`; UINT32_MAX: of all.
+    /// Removes the messages and statements of a task's rounds before `round`; UINT32_MAX: of all, and its header.
     void keep_from(std::uint64_t task, std::uint32_t round);
     /// Tasks of which anything is here, ascending.
     std::vector<std::uint64_t> tasks() const;
@@ -80,6 +87,8 @@ private:
     using Roots = std::map<std::uint32_t, Hash32>;  ///< By place.
     std::filesystem::path path_of(const MessageKey& key, std::uint32_t place, const Hash32& root) const;
     std::filesystem::path path_of_holdings(const MessageKey& key) const;
+    std::filesystem::path path_of_header(std::uint64_t task) const;
+    void read_header(std::uint64_t task);
     void read_name(const std::string& name);
     void remove_files(const MessageKey& key, const Roots& roots);
     std::optional<std::filesystem::path> find(const Hash32& root) const;
@@ -89,6 +98,7 @@ private:
     std::map<MessageKey, Roots> messages_;
     std::multimap<Hash32, std::pair<MessageKey, std::uint32_t>> places_;  ///< Root → message and place in it.
     std::set<MessageKey> stated_;                                         ///< Keys of statements.
+    std::map<std::uint64_t, kernels::ProgramHeader> headers_;             ///< By task.
 };
 
 }  // namespace retrace::solver

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "solver/rounds/plan_runner.hpp"
 
+#include <algorithm>
+#include <new>
 #include <stdexcept>
 
 #include "merkle/base/ensure.hpp"
@@ -72,7 +74,8 @@ std::optional<State> PlanRunner::enter(std::uint64_t base, const std::vector<con
 
 std::optional<std::uint64_t> PlanRunner::run_inner(State& state, const kernels::SegmentPositions& segment,
                                                    std::uint64_t first, std::uint64_t last, const At& at,
-                                                   const kernels::StopToken& stop, const Watch& watch, bool& goes_on) {
+                                                   const kernels::StopToken& stop, const Watch& watch, const Keep& keep,
+                                                   bool& goes_on) {
     std::uint64_t place = first;
     const auto training = at.runner.train(at.program, state, pool_);
     while (goes_on && place < last && segment.at(place).phase == Phase::inner) {
@@ -80,6 +83,7 @@ std::optional<std::uint64_t> PlanRunner::run_inner(State& state, const kernels::
         if (!metrics) return std::nullopt;
         ++place;
         if (watch) goes_on = watch(place, segment.at(place - 1), *metrics);
+        if (goes_on) keep(place, [&]() -> const State& { return training->state(); });
     }
     (void)training->state();  // Brings `state` up to date.
     return place;
@@ -88,15 +92,30 @@ std::optional<std::uint64_t> PlanRunner::run_inner(State& state, const kernels::
 std::optional<std::uint64_t> PlanRunner::run(State& state, const kernels::SegmentPositions& segment,
                                              std::uint64_t first, std::uint64_t last, std::uint32_t run,
                                              const kernels::MessageSource& messages, const kernels::StopToken& stop,
-                                             const Watch& watch) {
+                                             const Watch& watch, Copies* copies) {
     ensure(first <= last && last <= segment.count(), "positions of the segment");
     std::uint64_t place = first;
     bool goes_on = true;
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point next = Clock::now() + (copies != nullptr ? copies->every : std::chrono::milliseconds(0));
+    const Keep keep = [&](std::uint64_t reached, const std::function<const State&()>& source) {
+        const Clock::time_point begin = Clock::now();
+        if (copies == nullptr || reached == last || begin < next) return;
+        try {
+            copies->newest = source();
+            copies->newest->step = kernels::header_step(segment.span().base, reached);
+        } catch (const std::bad_alloc&) {
+            copies->newest.reset();  // Without memory for a copy it goes on; a stop then costs more work.
+        }
+        constexpr int kShare = 20;
+        const Clock::time_point end = Clock::now();
+        if (copies->every.count() != 0) next = end + std::max<Clock::duration>(copies->every, kShare * (end - begin));
+    };
     while (goes_on && place < last) {
         const At now = at(segment, place, run, messages);
         state.step = now.position.op_step;
         if (now.position.phase == Phase::inner) {
-            const auto reached = run_inner(state, segment, place, last, now, stop, watch, goes_on);
+            const auto reached = run_inner(state, segment, place, last, now, stop, watch, keep, goes_on);
             if (!reached) return std::nullopt;
             place = *reached;
         } else {
@@ -104,6 +123,7 @@ std::optional<std::uint64_t> PlanRunner::run(State& state, const kernels::Segmen
             if (!metrics) return std::nullopt;
             ++place;
             if (watch) goes_on = watch(place, now.position, *metrics);
+            if (goes_on) keep(place, [&]() -> const State& { return state; });
         }
         state.step = kernels::header_step(segment.span().base, place);
     }

@@ -3,6 +3,7 @@
 // work for the phases of a plan as they do for a single program. Bits are those of kernels::PlanExecutor.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,13 +46,20 @@ public:
     /// Called after each position with the place reached; returns whether to go on.
     using Watch =
         std::function<bool(std::uint64_t place, const kernels::Position&, const std::vector<kernels::Metric>&)>;
+    /// Copies of the state at whole positions: a stop within a position loses the state in place. One is made as soon as
+    /// `every` has passed since the last one, or since the run began, and 20 times as long as the last one took: a copy of
+    /// what a worker process has is a transfer.
+    struct Copies {
+        std::chrono::milliseconds every{2'000};
+        std::optional<kernels::State> newest = {};
+    };
     /// Runs the positions from `first` to `last` - 1; `state` is the one before position `first`. Returns the place that
     /// it reached, and `state` is the one there with the step of its header. Nullopt: `stop` requested a stop within a
-    /// step, and `state` is lost.
+    /// step, `state` is lost, and copies->newest is what is left of it.
     std::optional<std::uint64_t> run(kernels::State& state, const kernels::SegmentPositions& segment,
                                      std::uint64_t first, std::uint64_t last, std::uint32_t run,
                                      const kernels::MessageSource& messages, const kernels::StopToken& stop = {},
-                                     const Watch& watch = {});
+                                     const Watch& watch = {}, Copies* copies = nullptr);
 
     const CommittedPlan& plan() const noexcept { return plan_; }
     /// Whether a device computes the inner steps. Throws as `at` does.
@@ -64,9 +72,12 @@ private:
     };
     At place_of(kernels::Phase phase, kernels::Inputs inputs, kernels::Position position);
     std::optional<kernels::State> first_state(const At& at, std::uint64_t base, const kernels::StopToken& stop);
+    /// Called with the place reached and a source of the state there.
+    using Keep = std::function<void(std::uint64_t place, const std::function<const kernels::State&()>& state)>;
     std::optional<std::uint64_t> run_inner(kernels::State& state, const kernels::SegmentPositions& segment,
                                            std::uint64_t first, std::uint64_t last, const At& at,
-                                           const kernels::StopToken& stop, const Watch& watch, bool& goes_on);
+                                           const kernels::StopToken& stop, const Watch& watch, const Keep& keep,
+                                           bool& goes_on);
 
     const CommittedPlan& plan_;
     std::uint64_t seed_;

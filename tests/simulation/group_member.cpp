@@ -30,16 +30,14 @@ std::optional<std::uint64_t> opening_deadline(const ledger::StateView& view, con
 
 }  // namespace
 
-void SolverParty::join_groups(const ledger::StateView& view, std::uint64_t height) {
-    for (const node::FreeSeat& seat : node::free_seats(view, address(), world().immutable)) {
+void SolverParty::offer_seats(const ledger::StateView& view, solver::SolverView& seen) {
+    for (const node::FreeSeat& seat :
+         node::free_seats(view, address(), world().immutable, memory_->agent->ready_seats())) {
         if (!views::may_take_part(view, seat.task, address())) continue;
         const auto spec = views::spec(view, seat.task);
         const auto floor = spec ? views::stake_floor(view, world().params, seat.task) : std::nullopt;
         if (!floor || seat.price < wish(*spec) || views::free_stake(view, world().params, address()) < *floor) continue;
-        if (joined_.contains(seat.task) && height < joined_[seat.task] + kResendBlocks) continue;
-        joined_[seat.task] = height;
-        call("joins the group", contracts::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
-             market::join_fee(world().params, *spec, seat.anchor.index));
+        seen.seats.push_back(node::seat_view(view, seat, *spec, world().params, address(), world().immutable));
     }
 }
 
@@ -81,7 +79,7 @@ void SolverParty::note_sent(const solver::CommitRound& move) {
     }
 }
 
-bool SolverParty::make_member_move(const solver::SolverMove& move) {
+bool SolverParty::make_member_move(const ledger::StateView& view, const solver::SolverMove& move) {
     if (const auto* m = std::get_if<solver::CommitRound>(&move)) {
         note_sent(*m);
         call("commits to state " + std::to_string(m->index) + " in round " + std::to_string(m->base),
@@ -107,3 +105,6 @@ bool SolverParty::make_member_move(const solver::SolverMove& move) {
 }
 
 }  // namespace retrace::sim
+    } else if (const auto* m = std::get_if<solver::JoinGroup>(&move)) {
+        call("joins the group", contracts::JoinTask{m->task, m->anchor, m->index},
+             market::join_fee(world().params, *world().immutable.spec(view, m->task), m->index));

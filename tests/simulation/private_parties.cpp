@@ -37,12 +37,14 @@ void SolverParty::load_own_data() {
 }
 
 void SolverParty::use_own_data(solver::SolverView& seen) {
-    for (solver::RunView& run : seen.runs) {
-        if (!is_private(run)) continue;
+    const auto use = [&](solver::TaskTerms& terms) {
+        if (!terms.group || terms.group->private_sets == 0) return;
         const auto own = roots_of(data_of_member(address()));
-        memory_->data.allow(run.terms.id, own);
-        if (run.terms.data_roots.empty()) run.terms.data_roots = own;
-    }
+        memory_->data.allow(terms.id, own);
+        if (terms.data_roots.empty()) terms.data_roots = own;
+    };
+    for (solver::RunView& run : seen.runs) use(run.terms);
+    for (solver::SeatView& seat : seen.seats) use(seat.terms);
 }
 
 void SolverParty::update_consent(const ledger::StateView& view, std::uint64_t height, const solver::SolverView& seen) {

@@ -93,6 +93,7 @@ void SolverParty::boot() {
     config.commit_blocks = kCommitBlocks;
     config.away = [this](std::uint64_t, std::uint32_t round) { return role_.away.contains(round); };
     if (role_.inflates_benchmark)
+    config.copy_every = {};  // Times of this machine must not decide what a run of a seed computes.
         memory->bench = std::make_unique<solver::InflatedBenchmark>(world().pool);
     else if (!role_.mute)
         memory->bench = std::make_unique<solver::HonestBench>(world().pool);
@@ -215,7 +216,9 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
     use_own_data(seen);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
+    if (role_.joins) offer_seats(view, seen);
     if (unresponsive_) fall_silent(seen, out.moves);
+    seen.not_over = node::runs_not_over(view, address(), memory_->store->runs());
     if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
@@ -223,7 +226,6 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (role_.sends_late) hold_messages_back(view, out.moves);
     accept_reservations(view, height);
     if (role_.stays_away) break_word(view, out.moves);
-    if (role_.joins) join_groups(view, height);
     if (role_.leaves_in) leave_groups(view);
     update_consent(view, height, seen);
     make_moves(view, seen, std::move(out.moves));
@@ -319,7 +321,7 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
                              std::vector<solver::SolverMove> moves) {
     const bool force = role_.protocol_attack == solver::ProtocolAttack::flood;
     for (const solver::SolverMove& move : moves) {
-        if (make_member_move(move)) continue;
+        if (make_member_move(view, move)) continue;
         if (const auto* m = std::get_if<solver::CommitBid>(&move)) {
             if (!role_.joins || !views::is_group(view, m->task)) send_bid(view, *m);
         } else if (const auto* m = std::get_if<solver::RevealBid>(&move)) {

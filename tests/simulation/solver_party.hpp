@@ -92,13 +92,13 @@ private:
     bool gives_back(const ledger::StateView& view, const solver::CommitCheckpoint& move) const;
     void send_bid(const ledger::StateView& view, const solver::CommitBid& bid);
     // In groups (group_member.cpp):
-    void join_groups(const ledger::StateView& view, std::uint64_t height);
+    void offer_seats(const ledger::StateView& view, solver::SolverView& seen);
     void leave_groups(const ledger::StateView& view);
     void hold_openings_back(const ledger::StateView& view, std::uint64_t height,
                             std::vector<solver::SolverMove>& moves) const;
     void hold_messages_back(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const;
     /// Sends the calls of a member; false: the move is none of a member's.
-    bool make_member_move(const solver::SolverMove& move);
+    bool make_member_move(const ledger::StateView& view, const solver::SolverMove& move);
     void note_sent(const solver::CommitRound& move);
     // In private groups (private_parties.cpp):
     void load_own_data();
@@ -128,8 +128,7 @@ private:
     std::unique_ptr<Memory> memory_;
     std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< In a small file that survives a crash.
     std::uint64_t enrolled_height_ = 0;
-    std::map<std::uint64_t, std::uint64_t> joined_;              ///< Height of the newest call, by task.
-    std::map<std::uint64_t, std::uint64_t> accepted_;            ///< The same by reservation.
+    std::map<std::uint64_t, std::uint64_t> accepted_;            ///< Height of the newest call, by reservation.
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
     std::map<solver::RunKey, std::uint64_t> consented_;          ///< Height of the newest call, by run.
     std::optional<solver::Unresponsive> unresponsive_;

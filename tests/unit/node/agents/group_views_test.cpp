@@ -201,5 +201,55 @@ TEST_F(GroupViews, ASeatIsFreeOnceAStateIsFinalised) {
     EXPECT_THAT(seats(), IsEmpty()) << "all are taken";
 }
 
+TEST_F(GroupViews, ASeatThatIsReadyKeepsItsAnchorForAWhile) {
+    chain.put(keys::group(1), group);
+    for (const std::uint32_t index : {0u, 1u}) {
+        runs[index].finalised = index + 1;
+        chain.put(keys::run(1, index), runs[index]);
+        market::Checkpoint opened;
+        opened.opened = true;
+        chain.put(keys::checkpoint(1, index, index + 1), opened);
+    }
+    const auto anchor_of = [&](const solver::SeatView& ready) {
+        const RemoteState state(client, 10);
+        return free_seats(state, kSelf, immutable, {ready}).at(0).anchor;
+    };
+    const RemoteState now(client, 10);
+    FreeSeat seat{1, 2, ledger::U256(1), {0, 1, 0, {word(50)}}};
+    const solver::SeatView ready = seat_view(now, seat, spec, market::Params{}, kSelf, immutable);
+    EXPECT_EQ(ready.entry.base, 0u);
+    EXPECT_THAT(ready.entry.anchor, ElementsAre(word(50)));
+    EXPECT_EQ(ready.terms.group->keep_rounds, 8u);
+    EXPECT_EQ(anchor_of(ready).run, 0u) << "the newest one is that of run 1";
+    solver::SeatView other = ready;
+    other.entry.anchor = {word(51)};
+    EXPECT_EQ(anchor_of(other).run, 1u) << "the ledger has other shared tensors there";
+    group.round = 5;
+    chain.put(keys::group(1), group);
+    terms.rounds = 9;
+    chain.put(keys::group_spec(1), terms);
+    immutable = {};
+    EXPECT_EQ(anchor_of(ready).run, 1u) << "five rounds behind are more than half of eight";
+}
+
+TEST_F(GroupViews, AMemberSeesItsNewestSegmentAlsoIfItIsFinal) {
+    runs[0].finalised = 2;
+    const auto seen = member(0);
+    ASSERT_EQ(seen->segments.size(), 1u);
+    EXPECT_EQ(seen->segments[0].index, 1u);
+    EXPECT_EQ(seen->segments[0].start, 1u);
+    EXPECT_EQ(seen->records.front().round, 0u) << "which it takes in";
+}
+
+TEST_F(GroupViews, ARunIsOverWhenTheLedgerSaysSo) {
+    runs[0].state = market::RunState::left;
+    chain.put(keys::run(1, 0), runs[0]);
+    chain.put(keys::open_runs(kSelf), contracts::ListOf<contracts::views::RunId>{{{1, 1}}});
+    const RemoteState state(client, 10);
+    const auto kept = runs_not_over(state, kSelf, {{1, 0}, {1, 1}, {1, 9}, {4, 0}});
+    EXPECT_THAT(kept, ElementsAre(solver::RunKey{1, 1}, solver::RunKey{1, 9}, solver::RunKey{4, 0}))
+        << "an open one, and those that this ledger does not have yet";
+}
+
 }  // namespace
 }  // namespace retrace::node
