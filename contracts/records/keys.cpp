@@ -185,6 +185,7 @@ Key shared_openings(std::uint64_t task, std::uint32_t base) { return std::move(g
 Key division(std::uint64_t task) { return std::move(groups('v').number(task)); }
 Key rollbacks(std::uint64_t task) { return std::move(groups('b').number(task)); }
 Key member_attempts(std::uint64_t task, std::uint32_t run) { return std::move(groups('a').number(task).number(run)); }
+Key late_openings(std::uint64_t task, std::uint32_t run) { return std::move(groups('l').number(task).number(run)); }
 
 Key held(Contract contract) { return Builder(contract, '$'); }
 

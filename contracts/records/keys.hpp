@@ -133,6 +133,7 @@ Key shared_openings(std::uint64_t task, std::uint32_t base);  ///< Opened ends o
 Key rollbacks(std::uint64_t task);
 Key division(std::uint64_t task);
 Key member_attempts(std::uint64_t task, std::uint32_t run);
+Key late_openings(std::uint64_t task, std::uint32_t run);  ///< Height up to which 21.14.11 has counted.
 
 Key held(Contract contract);  ///< Coins that the contract's records account for.
 

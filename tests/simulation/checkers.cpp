@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
@@ -187,7 +188,7 @@ const std::vector<Hash32>& Checkers::truth_of(std::uint64_t task, std::uint32_t 
     return found != truth_of_members_.end() ? found->second : truth_[task];
 }
 
-/// An honest member has been paid for all of its recorded messages, and members that took in the same records have the
+/// An honest member has been paid for all of its recorded messages, for that of the last round if it has finished, and members that took in the same records have the
 /// same shared tensors.
 void Checkers::check_group(const ledger::StateView& view, const market::Task& task) {
     const auto terms = views::group_spec(view, task.id);
@@ -210,6 +211,7 @@ void Checkers::check_group(const ledger::StateView& view, const market::Task& ta
             if (segment->steps == 0 || i >= run->finalised) continue;
             const std::uint32_t sent = segment->base + segment->age;
             const auto message = views::round_message(view, task.id, sent, index);
+            if (sent + 1 == terms->rounds && !contracts::has_finished(view, *run)) continue;  // contracts 21.9.1
             if (message && market::ended_by_rollback(noted, sent))
                 due += market::segment_pay(run->price, segment->steps, terms->steps_max);
             else if (message)

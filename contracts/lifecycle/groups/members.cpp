@@ -106,6 +106,21 @@ std::uint32_t masks_of_message(const StateView& view, std::uint64_t task) {
     return masks ? static_cast<std::uint32_t>(masks->dealt.size()) : 0;
 }
 
+/// The height from which the state may be opened for what waits for it in the time of 21.10.21; nullopt: nothing does.
+std::optional<std::uint64_t> asked_since(const Effects& fx, const market::GroupSpec& terms, std::uint64_t task,
+                                         std::uint32_t run, std::uint64_t index) {
+    std::uint64_t deadline = must_load<market::Checkpoint>(fx.state, keys::checkpoint(task, run, index)).open_deadline;
+    for (const std::uint64_t from : views::segments_from(fx.state, task, run, index)) {
+        const auto segment = views::segment(fx.state, task, run, from);
+        const bool audited = segment && segment->state == SegmentState::auditing;
+        const auto audit = audited ? views::audit(fx.state, segment->audit) : std::nullopt;
+        if (!audit || audit->phase != market::AuditPhase::opening) continue;
+        deadline = deadline == 0 ? audit->deadline : std::min(deadline, audit->deadline);
+    }
+    const std::uint64_t time = std::max(fx.params.open_blocks, absence_blocks(terms));
+    return deadline == 0 ? std::nullopt : std::optional(deadline - std::min(deadline, time));
+}
+
 }  // namespace
 
 std::uint32_t begin_of_segment(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t base,
@@ -262,6 +277,24 @@ std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task) {
     return std::max(plain, from + absence_blocks(*terms));
 }
 
+void count_late_opening(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(task));
+    const auto group = group_of(fx.state, task);
+    if (terms.rollbacks == 0 || group.phase != market::GroupPhase::settling) return;
+    const auto asked = asked_since(fx, terms, task, run, index);
+    if (!asked) return;
+    const std::uint64_t closed = must_load<market::Round>(fx.state, keys::round(task, group.round - 1)).height;
+    const keys::Key counted = keys::late_openings(task, run);
+    const std::uint64_t from = std::max({*asked, closed, counter(fx.state, counted)});
+    const std::uint64_t late = fx.height < from ? 0 : (fx.height - from) / market::longest_round(terms);
+    auto member = must_load<market::Member>(fx.state, keys::member(task, run));
+    if (late == 0 || member.leaving) return;
+    store(fx.state, counted, Counter{fx.height});
+    member.absent += static_cast<std::uint32_t>(std::min<std::uint64_t>(late, terms.absence_limit));
+    store(fx.state, keys::member(task, run), member);
+    if (member.absent >= terms.absence_limit) begin_leaving(fx, task, run, true);
+}
+
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before) {
     if (run.finalised != before && group_of(fx.state, run.task).phase == market::GroupPhase::settling)
         schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, run.task, 0);
@@ -287,6 +320,16 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
             earned += views::pay_of(terms, sent, message, run.price);
     }
     return earned;
+}
+
+std::uint64_t payable_in_group(const StateView& view, const market::Run& run) {
+    if (has_finished(view, run)) return run.finalised;
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
+    for (std::uint64_t i = run.paid; i < run.finalised; ++i) {
+        const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
+        if (segment.steps != 0 && segment.base + segment.age + 1 == terms.rounds) return i;
+    }
+    return run.finalised;
 }
 
 bool has_finished(const StateView& view, const market::Run& run) {

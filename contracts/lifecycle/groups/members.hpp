@@ -47,11 +47,15 @@ void wake_members(Effects& fx, std::uint64_t task);
 std::uint64_t absence_blocks(const market::GroupSpec& terms);
 /// 13.9, 14.5 and 21.10.21: the height up to which a state may be opened that can be opened from now on.
 std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task);
+/// 21.14.11: called before the member opens a state. Counts the time for which the group has waited for it.
+void count_late_opening(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// 21.8: segments of the run from `before` on have become final. Wakes the members that waited for that, because others
 /// had opened other shared tensors with the same base.
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before);
 /// 21.9: what the member has earned with segments from `from` to `end` - 1.
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end);
+/// 21.9.1: the end of the finalised segments that are paid: all, or those before the message of the last round.
+std::uint64_t payable_in_group(const StateView& view, const market::Run& run);
 /// Whether all segments of the member are finalised, and the last of them has taken in all records.
 bool has_finished(const StateView& view, const market::Run& run);
 /// Whether the member leaves, all of its segments are finalised, and no complaint about its shares may come (21.11.8).

@@ -163,16 +163,17 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     // The run ends in this block, so nothing is left for the next. While it disputes a replica, nothing is finalised.
     if (!disputes_replica(fx.state, run) && !views::is_stopped(fx.state, id, index))
         advance_finalised(fx, run, kUnfinalisedMax);
-    if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
+    const std::uint64_t end = views::is_group(fx.state, id) ? payable_in_group(fx.state, run) : run.finalised;
+    if (end > run.paid) pay_until(fx, run, end);
     store(fx.state, keys::run(id, index), run);
 }
 
 namespace {
 
-/// 21.9: pays a member all of its finalised segments, because nobody succeeds it. It then delivers, or leaves, if it
-/// commits nothing more.
+/// 21.9: pays a member its finalised segments, because nobody succeeds it. It then delivers, or leaves, if it commits
+/// nothing more.
 void pay_member(Effects& fx, market::Run& run) {
-    if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
+    if (const std::uint64_t end = payable_in_group(fx.state, run); end > run.paid) pay_until(fx, run, end);
     const bool finished = has_finished(fx.state, run);
     if (finished) run.state = market::RunState::delivering;
     store(fx.state, keys::run(run.task, run.index), run);

@@ -51,7 +51,8 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     for (const keys::Key& key :
          {keys::deadline_work(id, index), keys::begun_deadline(id, index), keys::pending_draws(id, index),
           keys::due_openings(id, index), keys::woken(id, index), keys::held_audits(id, index),
-          keys::audited_segments(id, index), keys::finalised_audits(id, index), keys::given_back(id, index)})
+          keys::audited_segments(id, index), keys::finalised_audits(id, index), keys::given_back(id, index),
+          keys::late_openings(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))

@@ -124,6 +124,7 @@ CallStatus admit(const OpenMember& call, const TxContext& context, const StateVi
 void apply(const OpenMember& call, const TxContext&, Effects& fx) {
     const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(call.task));
     const auto shared = shared_of(verifier::decode_public_leaves(call.leaves).value(), terms);
+    count_late_opening(fx, call.task, call.run, call.index);
     if (auto segment = segment_before(fx.state, call)) {
         segment->shared = shared;
         if (segment->masks != 0) note_masks(fx, call, *segment);

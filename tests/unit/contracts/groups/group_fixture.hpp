@@ -188,6 +188,7 @@ protected:
 
     /// The member opens every state that is due.
     void serve_member(std::uint32_t index) {
+        if (opens_nothing.contains(index)) return;
         for (std::uint64_t i = 0; run(index).state == RunState::running && i < run(index).next_state; ++i) {
             const auto point = views::checkpoint(state, 1, index, i).value();
             if (point.opened || !is_opening_due(index, i, point)) continue;
@@ -285,6 +286,7 @@ protected:
     kernels::ProgramHeader plan_;  ///< Header of the phase `inner`.
     std::map<std::pair<std::uint32_t, std::uint64_t>, Made> states_;
     std::set<std::uint32_t> wrong_members;  ///< Their states are not what they should be.
+    std::set<std::uint32_t> opens_nothing;  ///< Members that do not open their states.
     std::set<std::uint32_t> forks;          ///< Their shared tensors are not those of the others.
 };
 

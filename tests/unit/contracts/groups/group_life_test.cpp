@@ -26,5 +26,39 @@ TEST_F(GroupLife, FourMembersTrainInRoundsAndDeliver) {
     EXPECT_EQ(all<Slashed>().size(), 0u);
 }
 
+TEST_F(GroupLife, WhoDoesNotTakeInTheLastRecordsIsNotPaidForTheLastRound) {
+    start_group(small_terms());
+    const U256 price = group().price;
+    begin_rounds();
+    for (std::uint32_t now = 0; now < 3; ++now) play_round({0, 1, 2, 3});
+    ASSERT_EQ(group().phase, GroupPhase::over);
+    // All that they sent becomes final, and nobody finishes but member 0.
+    ASSERT_EQ(finish(0), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return run(1).finalised == 3; }));
+    EXPECT_EQ(run(1).earned, price * U256(2));
+    ASSERT_TRUE(serve_until([&] { return run(3).state == RunState::left; }));
+    const U256 escrow = task().escrow;
+    EXPECT_GE(escrow, price * U256(3)) << "of three members and one round";
+    ASSERT_TRUE(serve_until([&] { return task().state == TaskState::delivering; }));
+    EXPECT_EQ(run(0).earned, price * U256(3));
+    for (std::uint32_t index = 1; index < 4; ++index) {
+        EXPECT_EQ(run(index).earned, price * U256(2)) << index;
+        EXPECT_TRUE(run(index).locked.is_zero()) << index;
+    }
+    EXPECT_TRUE(all<Slashed>().empty());
+}
+
+TEST_F(GroupLife, ALeaverIsPaidForAllThatItSentBeforeTheLastRound) {
+    start_group(small_terms());
+    begin_rounds();
+    play_round({0, 1, 2, 3});
+    play_round({0, 1, 2, 3});
+    ASSERT_EQ(send(solver_of(3), LeaveTask{1, 3}), CallStatus::ok);
+    play_round({0, 1, 2});
+    deliver({0, 1, 2});
+    EXPECT_EQ(run(3).earned, group().price * U256(2));
+    for (std::uint32_t index = 0; index < 3; ++index) EXPECT_EQ(run(index).earned, group().price * U256(3));
+}
+
 }  // namespace
 }  // namespace retrace::contracts

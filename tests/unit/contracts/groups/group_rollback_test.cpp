@@ -223,6 +223,50 @@ TEST_F(GroupRollback, EachOfTwoLiarsIsUndoneOnce) {
         EXPECT_EQ(run(index).earned, group().price * U256(sent_by(index))) << index;
 }
 
+TEST_F(GroupRollback, WhoLetsTheGroupWaitForItsOpeningsIsAbsentMeanwhile) {
+    auto terms = with_rollbacks(small_terms(), 1, 1);
+    terms.rounds = 12;
+    terms.absence_limit = 5;
+    start(terms);
+    const std::uint64_t longest = market::longest_round(terms), begun = height;
+    std::vector<std::uint32_t> absences;
+    // It lets the group wait for three rounds' time whenever it settles, which is less than it may be away.
+    while (!member(3).leaving && absences.size() < 8) {
+        opens_nothing = {3};
+        ASSERT_TRUE(play_until(kAll, [&] { return group().phase == GroupPhase::settling; }));
+        for (std::uint64_t i = 0; i < 3 * longest; ++i) play_block(kAll);
+        ASSERT_EQ(group().phase, GroupPhase::settling) << "it waits for the member";
+        const std::uint32_t before = member(3).absent;
+        opens_nothing.clear();
+        play_block(kAll);
+        absences.push_back(member(3).absent - before);
+        ASSERT_TRUE(play_until(kAll, [&] { return group().phase != GroupPhase::settling; }));
+    }
+    for (const std::uint32_t counted : absences) EXPECT_GE(counted, 2u) << "its messages take one off each";
+    EXPECT_TRUE(member(3).leaving);
+    EXPECT_LE(absences.size(), 5u);
+    EXPECT_LE(height - begun, absences.size() * (5 * longest)) << "then the others go on";
+    for (std::uint32_t index = 0; index < 3; ++index) EXPECT_EQ(member(index).absent, 0u) << index;
+    ASSERT_TRUE(play_until({0, 1, 2}, [&] { return run(3).state == RunState::left; }));
+    EXPECT_TRUE(run(3).locked.is_zero());
+    EXPECT_TRUE(all<Slashed>().empty());
+}
+
+TEST_F(GroupRollback, OpeningManyStatesAtOnceCountsTheTimeOnce) {
+    auto terms = with_rollbacks(small_terms(), 1, 4);
+    terms.absence_limit = 4;
+    start(terms);
+    opens_nothing = {3};
+    ASSERT_TRUE(play_until(kAll, [&] { return group().phase == GroupPhase::settling; }));
+    const std::uint64_t longest = market::longest_round(terms);
+    for (std::uint64_t i = 0; i < longest + 4; ++i) play_block(kAll);
+    ASSERT_EQ(group().phase, GroupPhase::settling);
+    ASSERT_EQ(member(3).absent, 0u);
+    opens_nothing.clear();
+    ASSERT_TRUE(play_until(kAll, [&] { return group().phase != GroupPhase::settling; }));
+    EXPECT_EQ(member(3).absent, 1u);
+}
+
 TEST_F(GroupRollback, AJoinerBeginsWhereNothingIsUndoneAnyMore) {
     auto terms = with_rollbacks(small_terms(), 2, 4);
     terms.rounds = 40;

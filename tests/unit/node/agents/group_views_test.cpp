@@ -227,7 +227,9 @@ TEST_F(GroupViews, ASeatThatIsReadyKeepsItsAnchorForAWhile) {
     group.round = 5;
     chain.put(keys::group(1), group);
     terms.rounds = 9;
+    spec.steps = 10;
     chain.put(keys::group_spec(1), terms);
+    chain.put(keys::spec(1), spec);
     immutable = {};
     EXPECT_EQ(anchor_of(ready).run, 1u) << "five rounds behind are more than half of eight";
 }
