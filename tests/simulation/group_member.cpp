@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a solver does as the member of a group.
+#include <algorithm>
+
 #include "contracts/records/rollback_views.hpp"
 #include "node/agents/group_views.hpp"
 #include "tests/simulation/solver_party.hpp"
@@ -69,6 +71,21 @@ void SolverParty::hold_messages_back(const ledger::StateView& view, std::vector<
     });
 }
 
+bool SolverParty::serves_messages_to(NodeId node) const {
+    if (role_.serves_only.empty()) return true;
+    const auto& parties = world().parties;
+    return std::any_of(parties.begin(), parties.end(),
+                       [&](const auto& party) { return party->id() == node && party->name() == role_.serves_only; });
+}
+
+void SolverParty::stay_out_at_the_end(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const {
+    std::erase_if(moves, [&](const solver::SolverMove& move) {
+        const auto* segment = std::get_if<solver::CommitRound>(&move);
+        const auto group = segment != nullptr ? views::group(view, segment->task) : std::nullopt;
+        return group && group->phase == market::GroupPhase::over;
+    });
+}
+
 void SolverParty::note_sent(const solver::CommitRound& move) {
     const auto state = memory_->store->commitment({move.task, move.run, move.index});
     if (!state) return;
@@ -96,6 +113,9 @@ bool SolverParty::make_member_move(const ledger::StateView& view, const solver::
         call("opens state " + std::to_string(m->opening.index),
              contracts::OpenMember{m->task, m->run, m->opening.index, m->opening.salt, m->opening.root,
                                    verifier::encode(shown)});
+    } else if (const auto* m = std::get_if<solver::JoinGroup>(&move)) {
+        call("joins the group", contracts::JoinTask{m->task, m->anchor, m->index},
+             market::join_fee(world().params, *world().immutable.spec(view, m->task), m->index));
     } else if (const auto* m = std::get_if<solver::CommitData>(&move)) {
         call("commits to its data", contracts::CommitData{m->task, m->run, m->data});
     } else {
@@ -105,6 +125,3 @@ bool SolverParty::make_member_move(const ledger::StateView& view, const solver::
 }
 
 }  // namespace retrace::sim
-    } else if (const auto* m = std::get_if<solver::JoinGroup>(&move)) {
-        call("joins the group", contracts::JoinTask{m->task, m->anchor, m->index},
-             market::join_fee(world().params, *world().immutable.spec(view, m->task), m->index));

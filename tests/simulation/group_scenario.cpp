@@ -65,7 +65,8 @@ const std::vector<std::string>& group_member_names() {
 
 std::optional<SolverRole> group_member_named(std::string_view name) {
     static const std::set<std::string_view> kOfGroups = {"opens_late", "gives_up",      "sleeps",
-                                                         "sends_late", "switches_data", "false_start"};
+                                                         "sends_late", "switches_data", "false_start",
+                                                         "serves_one", "never_finishes"};
     if (!kOfGroups.contains(name)) return solver_named(name);
     SolverRole role = *solver_named("honest");
     role.price_bp = 7'000;
@@ -74,6 +75,8 @@ std::optional<SolverRole> group_member_named(std::string_view name) {
     role.opens_late = name == "opens_late";
     role.gives_up = name == "gives_up";
     role.sends_late = name == "sends_late";
+    role.never_finishes = name == "never_finishes";
+    if (name == "serves_one") role.serves_only = "solver1";
     if (name == "sleeps")
         for (std::uint32_t round = 0; round < 64; ++round) role.away.insert(round);
     return role;
@@ -127,7 +130,10 @@ Scenario group_scenario(std::uint64_t seed) {
     } else if (random.chance(250)) {
         roll_back(*out.planned_tasks[0].group, 1, 2);
     }
-    Random data(seed ^ 0xda7aull);  // A separate stream, so that other seeds keep their meaning.
+    Random more(seed ^ 0x0e1dull);  // Separate streams, so that other seeds keep their meaning.
+    if (malicious && more.chance(100)) out.solvers[0].never_finishes = true;
+    if (malicious && more.chance(100)) out.solvers[0].serves_only = "solver1";
+    Random data(seed ^ 0xda7aull);
     if (out.planned_tasks[0].group->rollbacks == 0 && data.chance(300)) {
         make_private(out);
         for (std::size_t i = 0; i < out.solvers.size(); ++i)

@@ -47,6 +47,9 @@ TEST_P(ConvictedMember, LosesItsLockAndTheOthersArePaid) {
     EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
     EXPECT_EQ(outcome.findings.frauds_audited, 1u);
     EXPECT_EQ(outcome.findings.frauds_convicted, 1u);
+    expect_all_recorded(outcome);
+    EXPECT_NE(recorded_in(outcome, 1).find("solver0"), std::string::npos) << "the record stands";
+    EXPECT_LE(run_of(outcome, "solver0").earned, run_of(outcome, "solver0").price) << "for round 0";
 }
 INSTANTIATE_TEST_SUITE_P(Names, ConvictedMember,
                          ::testing::Values("ulp", "skip_steps", "wrong_data", "stale_checkpoint", "poison_nan",
@@ -58,17 +61,92 @@ TEST(Groups, AMessageUnlikeTheStateCannotBeOpened) {
     const Outcome outcome = play(3, group_with("wrong_message"), catalogue(), {});
     expect_good(outcome);
     EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+    expect_all_recorded(outcome);
+    EXPECT_EQ(recorded_of(outcome, "solver0"), 0u) << "nobody has what it says that it sent";
 }
 
 TEST(Groups, AMessageThatIsServedToNobodyIsNotPaid) {
     const Outcome outcome = play(4, group_with("hide_message"), catalogue(), {});
     expect_good(outcome);
     EXPECT_TRUE(run_of(outcome, "solver0").earned.is_zero());
+    EXPECT_EQ(recorded_of(outcome, "solver0"), 0u);
+    expect_all_recorded(outcome);
+}
+
+TEST(Groups, AMessageThatIsServedToOneMemberReachesAll) {
+    const Outcome outcome = play(14, group_with("serves_one"), catalogue(), {});
+    expect_good(outcome);
+    expect_all_recorded(outcome);
+    EXPECT_EQ(recorded_of(outcome, "solver0"), 3u) << "who has it serves it";
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::settled);
+}
+
+/// A quarter of the seats poison as often as they can: each in a round of its own.
+TEST(Groups, SlowPoisoningByAQuarterOfTheSeatsCostsEachItsLock) {
+    Scenario scenario = calm_group();
+    PlannedTask& planned = scenario.planned_tasks[0];
+    planned.audit_bp = market::kBasisPoints;
+    planned.group->members = 8;
+    scenario.solvers.assign(8, *solver_named("honest"));
+    for (const std::size_t seat : {0, 7}) {
+        scenario.solvers[seat] = *group_member_named("poison_norm");
+        scenario.solvers[seat].segment = seat == 0 ? 0 : 1;
+    }
+    const Outcome outcome = play(15, scenario, catalogue(), {});
+    expect_good(outcome);
+    for (const std::string name : {"solver0", "solver7"})
+        EXPECT_EQ(run_of(outcome, name).state, RunState::forfeited) << name;
+    EXPECT_EQ(outcome.findings.frauds_convicted, 2u);
+    for (const std::string name : {"solver1", "solver4", "solver6"})
+        EXPECT_EQ(run_of(outcome, name).earned, run_of(outcome, name).price * ledger::U256(3)) << name;
+}
+
+/// Choosing how many steps it makes, and when it is away, a member is paid for what it sends.
+TEST(Groups, AMemberThatSteersByItsStepsAndItsAbsenceIsPaidForWhatItSends) {
+    Scenario scenario = calm_group();
+    scenario.planned_tasks[0].group->rounds = 4;
+    scenario.solvers[0].member_steps = 1;
+    scenario.solvers[0].away = {1, 3};
+    const Outcome outcome = play(16, scenario, catalogue(), {});
+    expect_good(outcome);
+    expect_all_recorded(outcome);
+    EXPECT_EQ(recorded_in(outcome, 1).find("solver0"), std::string::npos);
+    EXPECT_EQ(recorded_of(outcome, "solver0"), 2u);
+    const market::Run& run = run_of(outcome, "solver0");
+    EXPECT_EQ(run.earned, ledger::mul_div(run.price, 1, 4) * ledger::U256(2)) << "one step of four, in two rounds";
+    EXPECT_EQ(run.state, RunState::settled);
+}
+
+TEST(Groups, WhoDoesNotTakeInTheLastRecordsIsNotPaidForTheLastRound) {
+    const Outcome outcome = play(17, group_with("never_finishes"), catalogue(), {});
+    expect_good(outcome);
+    expect_all_recorded(outcome);
+    const market::Run& run = run_of(outcome, "solver0");
+    EXPECT_EQ(recorded_of(outcome, "solver0"), 3u);
+    EXPECT_EQ(run.earned, run.price * ledger::U256(2));
+    EXPECT_EQ(run.state, RunState::left);
+    EXPECT_TRUE(run.locked.is_zero());
+}
+
+TEST(Groups, AGroupOfWhichNobodyFinishesIsNotPaidForTheLastRound) {
+    Scenario scenario = calm_group();
+    for (SolverRole& role : scenario.solvers) role.never_finishes = true;
+    const Outcome outcome = play(18, scenario, catalogue(), {});
+    EXPECT_THAT(outcome.findings.violations, ::testing::IsEmpty());
+    EXPECT_EQ(outcome.tasks[0].state, market::TaskState::expired);
+    for (const market::Run& run : outcome.tasks[0].runs) {
+        EXPECT_EQ(run.earned, run.price * ledger::U256(2));
+        EXPECT_EQ(run.state, RunState::left);
+    }
 }
 
 /// Listing falsely, serving late or nothing, floods, openings at the last block, absence, seats that are given up.
 class HarmlessMember : public ::testing::TestWithParam<const char*> {};
-TEST_P(HarmlessMember, CostsTheOthersNothing) { expect_good(play(5, group_with(GetParam()), catalogue(), {})); }
+TEST_P(HarmlessMember, CostsTheOthersNothing) {
+    const Outcome outcome = play(5, group_with(GetParam()), catalogue(), {});
+    expect_good(outcome);
+    expect_all_recorded(outcome);
+}
 INSTANTIATE_TEST_SUITE_P(Names, HarmlessMember,
                          ::testing::Values("list_falsely", "withhold", "wrong_tiles", "hide", "answer_late", "flood",
                                            "silent", "opens_late", "gives_up", "sleeps"),

@@ -36,6 +36,8 @@ public:
     bool up() const noexcept { return up_; }
     /// Artifacts that others may fetch from this party; null: none.
     virtual solver::ArtifactSource* provider() { return nullptr; }
+    /// Whether it serves messages of members to this node.
+    virtual bool serves_messages_to(NodeId) const { return true; }
     /// Whether the party runs the node itself, so that its messages take no time.
     virtual bool is_at_node() const { return false; }
 

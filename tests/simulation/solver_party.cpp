@@ -38,6 +38,8 @@ std::string SolverRole::describe() const {
     if (holds_until != 0) add("holds_back");
     if (opens_late) add("opens_late");
     if (sends_late) add("sends_late");
+    if (!serves_only.empty()) add("serves_one");
+    if (never_finishes) add("never_finishes");
     if (switches_data) add("switches_data");
     if (false_start) add("false_start");
     if (gives_up) add("gives_up");
@@ -91,9 +93,9 @@ void SolverParty::boot() {
     config.messages = memory->messages.get();
     config.member_steps = role_.member_steps;
     config.commit_blocks = kCommitBlocks;
+    config.copy_every = {};  // Times of this machine must not decide what a run of a seed computes.
     config.away = [this](std::uint64_t, std::uint32_t round) { return role_.away.contains(round); };
     if (role_.inflates_benchmark)
-    config.copy_every = {};  // Times of this machine must not decide what a run of a seed computes.
         memory->bench = std::make_unique<solver::InflatedBenchmark>(world().pool);
     else if (!role_.mute)
         memory->bench = std::make_unique<solver::HonestBench>(world().pool);
@@ -214,16 +216,17 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     }
     const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) { return quote(view, id, spec); };
     solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
-    use_own_data(seen);
-    solver::SolverAgent::Output out = memory_->agent->on_view(seen);
     if (role_.joins) offer_seats(view, seen);
-    if (unresponsive_) fall_silent(seen, out.moves);
+    use_own_data(seen);
     seen.not_over = node::runs_not_over(view, address(), memory_->store->runs());
+    solver::SolverAgent::Output out = memory_->agent->on_view(seen);
+    if (unresponsive_) fall_silent(seen, out.moves);
     if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
     if (role_.opens_late) hold_openings_back(view, height, out.moves);
     if (role_.sends_late) hold_messages_back(view, out.moves);
+    if (role_.never_finishes) stay_out_at_the_end(view, out.moves);
     accept_reservations(view, height);
     if (role_.stays_away) break_word(view, out.moves);
     if (role_.leaves_in) leave_groups(view);

@@ -43,6 +43,8 @@ struct SolverRole {
     bool opens_late = false;                      ///< Opens its states as late as it may.
     bool gives_up = false;                        ///< Wins a seat and declines it.
     bool sends_late = false;                      ///< Sends each message when it is as old as it may be.
+    std::string serves_only = {};                 ///< The only party that gets messages from it; empty: all do.
+    bool never_finishes = false;                  ///< Does not take in the last records.
     // In private groups:
     std::set<std::string> consents = {};  ///< Verifiers that have its data from it and may audit it.
     bool switches_data = false;           ///< Trains on other data than those that it has committed to.
@@ -54,8 +56,8 @@ struct SolverRole {
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
-               !opens_late && !gives_up && !stays_away && !declines_reserved && !switches_data && !false_start &&
-               holds_until == 0;
+               !opens_late && !gives_up && serves_only.empty() && !never_finishes && !stays_away &&
+               !declines_reserved && !switches_data && !false_start && holds_until == 0;
     }
     std::string describe() const;
 };
@@ -65,6 +67,7 @@ public:
     SolverParty(World& world, NodeId id, std::string name, SolverRole role);
 
     solver::ArtifactSource* provider() override;
+    bool serves_messages_to(NodeId node) const override;
     const SolverRole& role() const noexcept { return role_; }
     /// The root that it has for a state, which it passes to an accomplice.
     std::optional<Hash32> root_of(std::uint64_t task, std::uint32_t run, std::uint64_t index) const;
@@ -97,6 +100,7 @@ private:
     void hold_openings_back(const ledger::StateView& view, std::uint64_t height,
                             std::vector<solver::SolverMove>& moves) const;
     void hold_messages_back(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const;
+    void stay_out_at_the_end(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const;
     /// Sends the calls of a member; false: the move is none of a member's.
     bool make_member_move(const ledger::StateView& view, const solver::SolverMove& move);
     void note_sent(const solver::CommitRound& move);

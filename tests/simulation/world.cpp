@@ -48,6 +48,7 @@ Result<kernels::Tensor> NetworkSource::message_tensor(const Hash32& root, const 
     for (const auto& party : world_.parties) {
         if (!party->up() || party->provider() == nullptr) continue;
         if (party->id() != self_ && !reach(party->id())) continue;
+        if (party->id() != self_ && !party->serves_messages_to(self_)) continue;
         auto found = party->provider()->message_tensor(root, record, task, run);
         if (found && kernels::tensor_root(*found, world_.pool) == root) return found;
     }
