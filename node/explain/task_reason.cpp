@@ -2,7 +2,6 @@
 #include "node/explain/task_reason.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "contracts/records/auctions.hpp"
 #include "contracts/records/group_views.hpp"
@@ -10,86 +9,17 @@
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
+#include "node/explain/auction_words.hpp"
+#include "node/explain/ended_task.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
 namespace {
 
 namespace views = contracts::views;
-using contracts::CallStatus;
 using ledger::StateView;
 using market::GroupPhase;
 using market::TaskState;
-
-std::string counted(std::uint64_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-/// The words of a rule without its slug.
-std::string sentence(CallStatus rule) {
-    const std::string both = contracts::reason(rule);
-    const std::size_t at = both.find(": ");
-    return at == std::string::npos ? both : both.substr(at + 2);
-}
-
-std::string words_of(const AuctionRecord& auction) {
-    const OtherSolvers& others = auction.others;
-    if (others.registered == 0) return "no solver without a bid is registered";
-    std::string out = counted(others.registered, "solver") + " without a bid " +
-                      (others.registered == 1 ? "is" : "are") + " registered";
-    if (others.registered > others.examined) out += ", of whom " + std::to_string(others.examined) + " were examined";
-    std::string rest;
-    for (const auto& [number, count] : others.obstacles) {
-        const auto rule = static_cast<CallStatus>(number);
-        rest += rest.empty() ? ": " : ", ";
-        rest += std::to_string(count) + (rule == CallStatus::stake_too_low ? " with too little free stake"
-                                                                           : " that may not: " + sentence(rule));
-        if (rule == CallStatus::stake_too_low && auction.has_stake_floor)
-            rest += " (a bid locks " + describe_coins_needed(auction.stake_floor) +
-                    ", and the most that one has free is " + describe_coins(others.most_stake) + ")";
-    }
-    if (others.free != 0)
-        rest += (rest.empty() ? ": " : ", ") + std::to_string(others.free) +
-                " stopped by no rule, but not running, or by limits of their own, such as a higher price";
-    return out + rest;
-}
-
-/// What a requester can do so that these solvers bid.
-std::string remedy_for(const OtherSolvers& others) {
-    if (others.registered == 0) return "wait until solvers register, or start one with `retrace solver --quickstart`";
-    std::string out;
-    const auto add = [&](const std::string& what) { out += (out.empty() ? "" : "; ") + what; };
-    if (others.meets(CallStatus::no_stake_suffices))
-        add("raise audit_percent or auditors: with these no stake makes cheating a loss");
-    if (others.meets(CallStatus::stake_too_low))
-        add("solvers: bond more (`retrace solver --stake`); you: lower price_ceiling, or raise audit_percent, so that "
-            "a bid locks less");
-    if (others.free != 0) add("raise price_ceiling or checkpoint_blocks; a solver's log names its own limits");
-    if (others.meets(CallStatus::balance_too_low)) add("solvers: fund the account for the bid's deposit");
-    if (out.empty()) add("wait for other solvers");
-    return out;
-}
-
-/// Each run of a task that ended, and the auctions that had winners.
-struct EndedRuns {
-    std::string text;
-    std::uint64_t auctions = 0;
-};
-EndedRuns ended_runs(const StateView& view, const market::Task& task) {
-    EndedRuns out;
-    std::set<std::uint64_t> assigned;
-    for (std::uint32_t i = 0; i < task.runs; ++i) {
-        const auto run = views::run(view, task.id, i);
-        if (!run) continue;
-        assigned.insert(run->assigned_height);
-        const bool given_back = views::is_given_back(view, task.id, i);
-        out.text += "; run " + std::to_string(i) + " by " + ledger::to_0x(run->solver) + ": " +
-                    (given_back ? "given back" : std::string(market::slug(run->state))) + " with " +
-                    counted(run->paid, "segment") + " paid";
-    }
-    out.auctions = assigned.size();
-    return out;
-}
 
 /// The block from which the auction that follows the open one takes bids (contracts 12.12.7).
 std::uint64_t next_begin(const StateView& view, const market::Task& task) {
@@ -116,31 +46,6 @@ std::string auction_words(const StateView& view, const market::Task& task) {
 
 constexpr const char* kTopUp =
     "without bids the task ends; `retrace task top-up` lets another auction follow, at a higher ceiling";
-
-constexpr const char* kAfterLostRuns =
-    "`retrace task follow` shows why each run ended; post the task again, from its last state if one is served "
-    "(`retrace task compile --start`)";
-
-/// The newest auction, if it ended without winners.
-void explain_no_winners(const AuctionRecord* auction, const market::Task& task, std::uint64_t without_winners,
-                        TaskExplanation& out) {
-    const std::string auctions = counted(without_winners, "auction");
-    if (auction == nullptr) {
-        out.reason = TaskReason::no_winner;
-        out.why = "too few solvers bid in " + auctions +
-                  "; this node has no record of the auction that closed at block " + std::to_string(task.reveal_end) +
-                  ", so that it cannot say why; the escrow was returned";
-        out.remedy = "ask a node that has run since before that block; a solver's log says why it did not bid";
-        return;
-    }
-    const auto revealed = std::count_if(auction->bids.begin(), auction->bids.end(),
-                                        [](const views::ExplainedBid& bid) { return bid.revealed; });
-    out.reason = revealed == 0 ? TaskReason::no_bids : TaskReason::too_few_bids;
-    out.why = revealed == 0 ? "nobody bid in " + auctions : "there were too few bids in " + auctions;
-    for (const views::ExplainedBid& bid : auction->bids) out.why += "; " + ledger::to_0x(bid.bidder) + ": " + bid.why;
-    out.why += "; " + words_of(*auction) + "; the escrow was returned";
-    out.remedy = "post it again when this is mended: " + remedy_for(auction->others);
-}
 
 void explain_auction(const StateView& view, const market::Task& task, TaskExplanation& out) {
     const bool sealed = out.height + 1 < task.bid_end;
@@ -179,7 +84,7 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
                   " was given back, and the next solver goes on from checkpoint " + std::to_string(task.first_state);
     if (!task.bidders.empty()) {
         out.reason = sealed ? TaskReason::bids_sealed : TaskReason::bids_revealed;
-        const std::string bids = counted(task.bidders.size(), "bid");
+        const std::string bids = plural(task.bidders.size(), "bid");
         out.why = sealed ? bids + (task.bidders.size() == 1 ? " is" : " are") + " sealed so far"
                          : std::to_string(revealed) + " of " + bids + " are revealed";
         out.why += before;
@@ -369,7 +274,7 @@ void explain_run(const StateView& view, const market::Task& task, TaskExplanatio
     if (newest->next_state > spec->segments()) {
         out.reason = TaskReason::auditing;
         out.why = "all checkpoints are committed, and " + std::to_string(newest->paid) + " of " +
-                  counted(spec->segments(), "segment") + " are paid; the others are" + to_be_audited(view, task.id);
+                  plural(spec->segments(), "segment") + " are paid; the others are" + to_be_audited(view, task.id);
         out.next = "the model is delivered when all segments are paid";
         return add_window(view, *newest, out);
     }
@@ -378,31 +283,6 @@ void explain_run(const StateView& view, const market::Task& task, TaskExplanatio
               std::to_string(spec->segments()) + " is next";
     out.next = "the run ends and the solver loses a part of its lock if the checkpoint is late";
     if (newest->deadline != 0) out.next_height = newest->deadline;
-}
-
-/// Whether the newest auction had winners: they are assigned in the block that closes it.
-bool had_winners(const StateView& view, const market::Task& task) {
-    const auto newest = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
-    return newest && newest->assigned_height >= task.reveal_end;
-}
-
-void explain_expired(const StateView& view, const market::Task& task, const AuctionRecord* auction,
-                     TaskExplanation& out) {
-    const EndedRuns runs = ended_runs(view, task);
-    if (!had_winners(view, task)) {
-        explain_no_winners(auction, task, task.round - std::min<std::uint64_t>(runs.auctions, task.round), out);
-        if (task.runs == 0) return;
-        out.why = "every solver of an earlier auction left or failed" + runs.text + "; then " + out.why;
-        out.remedy = kAfterLostRuns + ("; for more bids: " + out.remedy);
-        return;
-    }
-    const auto params = views::params(view);
-    const bool used_up = params && task.round >= params->rounds && !views::is_group(view, task.id);
-    out.reason = used_up ? TaskReason::auctions_used_up : TaskReason::solvers_lost;
-    out.why = used_up ? "solvers left or failed in all " + counted(task.round, "auction") + " that a task may have"
-                      : std::string("every solver left or failed");
-    out.why += runs.text + "; the rest of the escrow was returned";
-    out.remedy = kAfterLostRuns;
 }
 
 void explain_state(const StateView& view, const market::Task& task, const AuctionRecord* auction,
@@ -425,7 +305,8 @@ void explain_state(const StateView& view, const market::Task& task, const Auctio
             return;
         case TaskState::cancelled:
             out.reason = TaskReason::cancelled;
-            out.why = "the requester cancelled it; the escrow was returned";
+            out.why =
+                "the requester cancelled it; the escrow was returned, less a thousandth of the stake that bids locked";
             return;
         case TaskState::expired:
         case TaskState::forfeited: return explain_expired(view, task, auction, out);
@@ -470,6 +351,9 @@ std::string_view slug(TaskReason reason) noexcept {
         case TaskReason::released: return "released";
         case TaskReason::given_back: return "given_back";
         case TaskReason::fetching_reserved: return "fetching_reserved";
+        case TaskReason::not_audited: return "not_audited";
+        case TaskReason::place_over: return "place_over";
+        case TaskReason::paid_wrong: return "paid_wrong";
     }
     return "unknown";
 }

@@ -36,11 +36,14 @@ enum class TaskReason : std::uint8_t {
     solvers_lost = 20,      ///< Ended: every solver left, was silent or was convicted.
     frozen = 21,
     released = 22,
-    given_back = 23,         ///< The solver of a spot task gave its run back; what it committed is audited and paid.
-    group_settling = 25,     ///< A round waits until messages of rounds before are final.
+    given_back = 23,      ///< The solver of a spot task gave its run back; what it committed is audited and paid.
+    not_audited = 26,     ///< Ended: no auditors were found for a segment.
+    place_over = 27,      ///< Ended: an auction was due, and the deposit for its place paid for no more blocks.
+    paid_wrong = 28,      ///< Ended: a convicted solver had been paid for a segment that would have to be paid again.
+    group_settling = 25,  ///< A round waits until messages of rounds before are final.
     fetching_reserved = 24,  ///< The solver whose time was reserved fetches the program and the data.
 };
-constexpr TaskReason last_of(TaskReason) { return TaskReason::group_settling; }
+constexpr TaskReason last_of(TaskReason) { return TaskReason::paid_wrong; }
 std::string_view slug(TaskReason reason) noexcept;
 
 struct TaskExplanation {

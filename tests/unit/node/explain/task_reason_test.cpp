@@ -7,8 +7,10 @@
 #include "contracts/records/auctions.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/store.hpp"
+#include "contracts/records/task_end.hpp"
 #include "market/groups.hpp"
 #include "market/params.hpp"
+#include "node/explain/auction_words.hpp"
 
 namespace retrace::node {
 namespace {
@@ -137,6 +139,68 @@ TEST_F(Reasons, AreThoseOfATaskThatEndedWithoutAModel) {
     in(TaskState::released, false);
     EXPECT_EQ(told().reason, TaskReason::released);
     EXPECT_EQ(explain_task(state, 2, 100, nullptr), std::nullopt);
+}
+
+/// Neither auctions nor solvers are the cause of these, so neither is blamed.
+TEST_F(Reasons, TellAnEndThatTheLedgerHasNoted) {
+    using contracts::TaskEnd;
+    run.state = market::RunState::left;
+    run.paid = 2;
+    in(TaskState::expired);
+    const auto told_of = [&](TaskEnd end) {
+        contracts::note_task_end(state, 1, end);
+        EXPECT_THAT(told().why, AllOf(testing::Not(HasSubstr("left or failed")), HasSubstr("run 0 by 0x02"),
+                                      HasSubstr("with 2 segments paid; the rest of the escrow was returned")));
+        return told();
+    };
+    const TaskExplanation unaudited = told_of(TaskEnd::not_audited);
+    EXPECT_EQ(unaudited.reason, TaskReason::not_audited);
+    EXPECT_THAT(unaudited.why, HasSubstr("no fault of its solver"));
+    EXPECT_THAT(unaudited.remedy, AllOf(HasSubstr("fewer auditors"), HasSubstr("--allow-unaudited")));
+    const TaskExplanation place = told_of(TaskEnd::place_over);
+    EXPECT_EQ(place.reason, TaskReason::place_over);
+    EXPECT_THAT(place.remedy, HasSubstr("retrace task top-up"));
+    const TaskExplanation wrong = told_of(TaskEnd::paid_wrong);
+    EXPECT_EQ(wrong.reason, TaskReason::paid_wrong);
+    EXPECT_THAT(wrong.why, HasSubstr("convicted"));
+    run.assigned_height = 60;  // In an auction before the newest, which had no bids.
+    contracts::note_task_end(state, 1, TaskEnd::place_over);
+    in(TaskState::expired);
+    EXPECT_EQ(told_of_the_auction().reason, TaskReason::no_bids) << "`--again` posts such a task again";
+    EXPECT_THAT(told_of_the_auction().why, HasSubstr("paid for no other auction"));
+    run.assigned_height = 120;
+    in(TaskState::expired);
+    contracts::store(state, contracts::keys::task_end(1), contracts::Counter{77});
+    EXPECT_EQ(told().reason, TaskReason::solvers_lost) << "a node may show any number";
+}
+
+/// A task that began by a reservation has had a run without an auction.
+TEST_F(Reasons, CountTheAuctionsAfterAReservedRun) {
+    contracts::store(state, keys::reserved_for(1), contracts::Counter{3});
+    market::Reservation reservation;
+    reservation.id = 3;
+    reservation.task = 1;
+    reservation.state = market::ReservationState::broken;
+    contracts::store(state, keys::reservation(3), reservation);
+    run.state = market::RunState::left;
+    run.assigned_height = 60;
+    in(TaskState::expired);
+    EXPECT_THAT(told_of_the_auction().why, HasSubstr("; then nobody bid in 1 auction;"));
+}
+
+/// "Lower the ceiling" and "raise the ceiling" in one line help nobody.
+TEST_F(Reasons, TheRemedyFollowsTheLargerGroupOfSolvers) {
+    OtherSolvers others;
+    others.registered = others.examined = 5;
+    others.free = 1;
+    others.obstacles = {{static_cast<std::uint32_t>(contracts::CallStatus::stake_too_low), 4}};
+    EXPECT_THAT(remedy_for(others),
+                AllOf(HasSubstr("lower price_ceiling"), testing::Not(HasSubstr("raise price_ceiling")),
+                      HasSubstr("raise checkpoint_blocks")));
+    others.free = 4;
+    others.obstacles[0].solvers = 1;
+    EXPECT_THAT(remedy_for(others), AllOf(HasSubstr("raise price_ceiling"), HasSubstr("bond more"),
+                                          testing::Not(HasSubstr("lower price_ceiling"))));
 }
 
 TEST_F(Reasons, NameTheReservationByWhichATaskBegan) {
