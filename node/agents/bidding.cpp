@@ -114,7 +114,10 @@ std::string Bidding::lacks_stake(const ledger::StateView& state, const market::P
     const ledger::U256 unlocked = options_.assumed_stake.value_or(views::free_stake(state, params, self_)),
                        in_flight = stake_in_flight_except(id);
     const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
-    if (floor && free >= *floor) return {};
+    if (floor && free >= *floor) {
+        const ledger::U256 bonded = options_.assumed_stake.value_or(views::stake(state, self_).bonded);
+        return exceeds_share(params, *floor, bonded, options_.stake_share);
+    }
     return "it locks " + (floor ? describe_coins_needed(*floor) : std::string("too many coins")) + " of stake, and " +
            describe_coins(free) + " are free; raise --stake";
 }

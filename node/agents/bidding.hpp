@@ -11,6 +11,7 @@
 #include "node/agents/group_views.hpp"
 #include "node/agents/reserved_time.hpp"
 #include "node/agents/sealed_bids.hpp"
+#include "node/agents/stake_share.hpp"
 #include "node/agents/work_choice.hpp"
 #include "node/artifacts/tensor_files.hpp"
 #include "solver/agent/work.hpp"
@@ -32,7 +33,8 @@ public:
         bool on_device = false;  ///< See Machine::on_device.
         /// Data sets that this party has for private groups; 0: none.
         std::size_t private_sets = 0;
-        DataUse data_use = {};  ///< The tasks that may use them.
+        DataUse data_use = {};                    ///< The tasks that may use them.
+        std::uint64_t stake_share = kStakeShare;  ///< Per cent of the stake that one task may lock, see exceeds_share.
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;

@@ -79,7 +79,8 @@ Bidding::Options bidding_options(const SolverOptions& options, std::size_t priva
             std::nullopt,
             computes_on_device(options.device),
             private_sets,
-            options.data_use};
+            options.data_use,
+            options.stake_share};
 }
 
 }  // namespace

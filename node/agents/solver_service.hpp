@@ -21,8 +21,9 @@ namespace retrace::node {
 
 struct SolverOptions {
     AgentOptions agent;
-    std::optional<ledger::U256> price;      ///< Price of a segment; default: four fifths of the ceiling.
-    std::optional<ledger::U256> min_price;  ///< What an hour of this machine must bring; not together with `price`.
+    std::optional<ledger::U256> price;        ///< Price of a segment; default: four fifths of the ceiling.
+    std::uint64_t stake_share = kStakeShare;  ///< Per cent of its stake that one task may lock.
+    std::optional<ledger::U256> min_price;    ///< What an hour of this machine must bring; not together with `price`.
     std::uint8_t hardware_class = 0;
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
     std::optional<SolverCheat> cheat;                               ///< Developer chains only.

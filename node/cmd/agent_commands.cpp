@@ -44,6 +44,7 @@ struct AgentFlags {
 struct SolverFlags {
     AgentFlags agent;
     std::string price, min_price;
+    std::uint64_t stake_share = kStakeShare;
     bool dry_run = false;
     std::uint8_t hardware_class = 0;
     std::string device = "auto";
@@ -163,6 +164,7 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
     out.groups = flags.groups;
+    out.stake_share = flags.stake_share;
     RETRACE_CHECK(set_own_data({flags.agent.data, flags.data_for, flags.consent}, out));
     out.pace = flags.pace;
     if (!flags.price.empty()) {
@@ -303,6 +305,11 @@ void add_solver(CLI::App& app, Program& program) {
     command->add_option("--min-price", flags->min_price,
                         "Coins that an hour of this machine must bring: bids ask for as much, and only for tasks that "
                         "fit its time; instead of --price");
+    command
+        ->add_option("--stake-share", flags->stake_share,
+                     "Percent of the stake that one task may lock, so that none which comes to nothing keeps it from "
+                     "all others; what a task of a coin a segment locks is allowed in any case (50)")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100}));
     command->add_flag("--dry-run", flags->dry_run,
                       "Say for which open tasks it would bid and why, send nothing, and exit; needs no key");
     add_json(*command, program);

@@ -17,7 +17,6 @@
 
 #include "contracts/records/rollback_views.hpp"
 #include "ledger/crypto/eip55.hpp"
-#include "market/odds.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/cmd/doctor/probe.hpp"
@@ -319,12 +318,9 @@ U256 stake_to_start(const ledger::StateView& state, const market::Params& params
         const auto lock = views::stake_floor(state, params, id);
         if (lock && (!least || *lock < *least)) least = lock;
     }
-    market::TaskSpec usual;
-    usual.price_ceiling = U256(1000) * U256(market::kMilli);
-    usual.steps = usual.interval = 1;
-    const auto usual_lock = market::stake_floor(params, usual);
     // Whoever posts dear tasks must not decide what a newcomer bonds.
-    if (!least || (usual_lock && *usual_lock < *least)) least = usual_lock;
+    const auto usual = usual_lock(params);
+    if (!least || (usual && *usual < *least)) least = usual;
     const U256 unit(market::kMilli);
     return ledger::max(params.min_solver_stake, (least.value_or(U256()) + unit - U256(1)) / market::kMilli * unit);
 }
