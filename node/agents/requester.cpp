@@ -12,6 +12,7 @@
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
 #include "merkle/base/durable_file.hpp"
+#include "node/agents/call_checks.hpp"
 #include "node/agents/delivered_runs.hpp"
 #include "node/agents/explained_task.hpp"
 #include "node/agents/group_receipt.hpp"
@@ -309,6 +310,7 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, ChainReader& chain, st
     const std::uint64_t start = task ? views::joining_state(state, *task).index : 0;
     if (state.failure()) return error(state.failure()->message);
     if (!task || !spec || !params) return error("there is no task " + std::to_string(id));
+    RETRACE_CHECK(check_task_state(*task, "be given more replicas", {market::TaskState::running}));
     if (task->active.size() >= replicas)
         return error("task " + std::to_string(id) + " has " + std::to_string(task->active.size()) +
                      " replicas already");

@@ -9,6 +9,7 @@
 
 #include "contracts/records/views.hpp"
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/call_checks.hpp"
 #include "node/agents/earnings.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/cli.hpp"
@@ -24,6 +25,7 @@ struct StakeFlags {
     SignerOptions signer;
     AddressOptions address;
     std::string amount;
+    bool restart = false;
 };
 
 json::object capability_json(const market::SolverInfo& solver, const std::optional<market::Challenge>& challenge) {
@@ -114,6 +116,10 @@ int change(const Program& program, const StakeFlags& flags, Verb verb) {
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
     Submitter& submitter = (*session)->submitter;
+    if (verb == Verb::unbond && !flags.restart) {
+        const auto fits = check_nothing_unbonds((*session)->at->chain, submitter.address());
+        if (!fits) return fail(program, fits.error().message);
+    }
     const auto done = verb == Verb::deposit  ? submitter.execute("deposit", contracts::Deposit{}, *amount)
                       : verb == Verb::unbond ? submitter.execute("unbond", contracts::BeginUnbond{*amount})
                                              : submitter.execute("withdraw", contracts::Withdraw{});
@@ -125,6 +131,9 @@ void add_change(CLI::App& parent, Program& program, const char* name, const char
     CLI::App* command = parent.add_subcommand(name, what);
     auto flags = std::make_shared<StakeFlags>();
     if (verb != Verb::withdraw) command->add_option("AMOUNT", flags->amount, "Coins")->required();
+    if (verb == Verb::unbond)
+        command->add_flag("--restart-wait", flags->restart,
+                          "Also if something is unbonding, all of which then begins to wait again");
     flags->signer.add_to(*command);
     add_json(*command, program);
     command->callback(

@@ -13,6 +13,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "market/odds.hpp"
+#include "node/agents/call_checks.hpp"
 #include "node/agents/explained_task.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/task_options.hpp"
@@ -162,19 +163,36 @@ int show(const Program& program, const ChainOptions& options, std::uint64_t id) 
 }
 
 template <class Call>
-int send_call(const Program& program, const SignerOptions& options, const Call& call) {
-    const auto session = Session::open(options);
-    if (!session) return fail(program, session.error().message);
-    const auto outcome = (*session)->submitter.execute(std::string(Call::kName), call);
+int send_call(const Program& program, Session& session, const Call& call) {
+    const auto outcome = session.submitter.execute(std::string(Call::kName), call);
     if (!outcome) return fail(program, outcome.error().message);
     if (program.json) {
         json::object out{{"tx", to_0x(view(outcome->hash))}, {"height", outcome->height}};
-        (*session)->at->add_proven(out);
+        session.at->add_proven(out);
         std::cout << json::serialize(out) << '\n';
     } else {
         std::cout << "done in block " << outcome->height << '\n';
     }
     return kDone;
+}
+
+int accept_model(const Program& program, const SignerOptions& options, std::uint64_t task) {
+    const auto session = Session::open(options);
+    if (!session) return fail(program, session.error().message);
+    const auto fits = check_task_state((*session)->at->chain, task, "be accepted", {market::TaskState::delivering});
+    if (!fits) return fail(program, fits.error().message);
+    return send_call(program, **session, contracts::AcceptModel{task});
+}
+
+int cancel_task(const Program& program, const SignerOptions& options, std::uint64_t task) {
+    const auto session = Session::open(options);
+    if (!session) return fail(program, session.error().message);
+    const auto cost = cost_of_cancel((*session)->at->chain, task);
+    if (!cost) return fail(program, cost.error().message);
+    if (!cost->is_zero())
+        std::cerr << "this burns " << describe_coins_needed(*cost)
+                  << " of the escrow, a thousandth of the stake that its bids lock" << std::endl;
+    return send_call(program, **session, contracts::CancelTask{task});
 }
 
 int odds(const Program& program, const ChainOptions& options, const std::string& file) {
@@ -266,21 +284,19 @@ void add_task_show(CLI::App& parent, Program& program) {
     show_command->callback([&program, flags] {
         program.run = [&program, flags] { return show(program, flags->signer.chain, flags->task); };
     });
-    CLI::App* cancel = add("cancel", "Cancel a task that is not assigned yet; the escrow returns");
+    CLI::App* cancel = add("cancel",
+                           "Cancel a task before its bids are revealed; the escrow returns, less a thousandth of the "
+                           "stake that its bids lock");
     cancel->add_option("ID", flags->task, "Task")->required();
     flags->signer.add_to(*cancel);
     cancel->callback([&program, flags] {
-        program.run = [&program, flags] {
-            return send_call(program, flags->signer, contracts::CancelTask{flags->task});
-        };
+        program.run = [&program, flags] { return cancel_task(program, flags->signer, flags->task); };
     });
     CLI::App* accept = add("accept", "Accept the model; the stakes are released at once");
     accept->add_option("ID", flags->task, "Task")->required();
     flags->signer.add_to(*accept);
     accept->callback([&program, flags] {
-        program.run = [&program, flags] {
-            return send_call(program, flags->signer, contracts::AcceptModel{flags->task});
-        };
+        program.run = [&program, flags] { return accept_model(program, flags->signer, flags->task); };
     });
     CLI::App* odds_command =
         add("odds", "Show the probability that cheating is found, the cost of audits and the stake of a bid");

@@ -53,7 +53,7 @@ std::string words_of(const StatementLine& line) {
             return "repaid to " + who + " from the lock of run " + std::to_string(line.run) +
                    ", for segments that its end made void";
         case Kind::returned: return "returned to " + who;
-        case Kind::place: return "burned for the rent of its place";
+        case Kind::place: return "burned for its place, or for the stake that bids locked when it was cancelled";
     }
     return {};
 }

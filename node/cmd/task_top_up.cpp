@@ -37,13 +37,16 @@ int top_up(const Program& program, const TopUpFlags& flags) {
         std::cout << json::serialize(json::object{{"task", flags.task},
                                                   {"ceiling", done->ceiling.to_decimal()},
                                                   {"auctions", done->auctions},
-                                                  {"escrow", done->amount.to_decimal()}})
+                                                  {"escrow", done->amount.to_decimal()},
+                                                  {"rent", done->rent.to_decimal()}})
                   << '\n';
         return kDone;
     }
     std::cout << describe_coins(done->amount) << " more in escrow: from its next auction on task " << flags.task
               << " pays at most " << describe_coins(done->ceiling) << " a segment, and " << done->auctions
               << (done->auctions == 1 ? " auction" : " auctions") << " may follow ones without winners\n";
+    if (!done->rent.is_zero())
+        std::cout << describe_coins(done->rent) << " more for its place, so that these auctions can begin\n";
     return kDone;
 }
 
