@@ -68,17 +68,16 @@ public:
             const auto read = events_.advance(at_.client, {}, status.height);
             unread_ = read ? std::string() : read.error().message;
         }
-        const bool changed = !told_ || told_->state != status.task.state;
+        const bool changed = !told_ || told_->why.state != status.task.state || told_->round != status.task.round;
         if (!changed && Clock::now() < next_look_) return;
         next_look_ = Clock::now() + std::chrono::seconds(1);
         if (market::is_final(status.task.state) && status.task.state != market::TaskState::settled)
             return;  // The command's error says why it ended.
         const auto why = explained_task(at_.chain, task_);
         if (!why) return;
-        const bool same = told_ && told_->reason == why->reason && told_->remedy == why->remedy &&
-                          told_->next_height.has_value() == why->next_height.has_value();
-        if (!same) return tell(*why);
-        if (Clock::now() < last_told_ + kReminder || told_->height == why->height) return;
+        const Told now{*why, status.task.round, status.spec.price_ceiling};
+        if (!told_ || !is_told(*told_, now)) return tell(now);
+        if (Clock::now() < last_told_ + kReminder || told_->why.height == why->height) return;
         std::cerr << reminder_text(*why, block_seconds(at_.client, why->height)) << std::endl;
         last_told_ = Clock::now();
     }
@@ -107,7 +106,8 @@ private:
         last_told_ = Clock::now();
     }
 
-    void tell(const TaskExplanation& why) {
+    void tell(const Told& now) {
+        const TaskExplanation& why = now.why;
         std::cerr << "block " << why.height << "  " << market::slug(why.state) << ": " << why.why;
         if (!why.next.empty() && why.next_height && *why.next_height > why.height) {
             const std::uint64_t blocks = *why.next_height - why.height;
@@ -118,7 +118,7 @@ private:
         std::cerr << std::endl;
         if (!why.remedy.empty()) std::cerr << "  remedy: " << why.remedy << std::endl;
         if (program_.json) std::cout << json::serialize(explanation_json(why)) << std::endl;
-        told_ = why;
+        told_ = now;
         last_told_ = Clock::now();
     }
 
@@ -128,11 +128,16 @@ private:
     TaskLog* log_;
     EventLog events_;
     std::string unread_;  ///< Why the newest events could not be read; empty: they were.
-    std::optional<TaskExplanation> told_;
+    std::optional<Told> told_;
     Clock::time_point last_told_, next_look_;
 };
 
 }  // namespace
+
+bool is_told(const Told& before, const Told& now) {
+    return before.why.reason == now.why.reason && before.why.remedy == now.why.remedy && before.round == now.round &&
+           before.ceiling == now.ceiling && before.why.next_height.has_value() == now.why.next_height.has_value();
+}
 
 json::object explanation_json(const TaskExplanation& why) {
     return {{"task", why.task},

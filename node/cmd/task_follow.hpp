@@ -15,6 +15,15 @@ std::string explanation_text(const TaskExplanation& why);
 /// What a person is told while nothing changes: the state and the time to the next thing.
 std::string reminder_text(const TaskExplanation& why, double block_seconds);
 
+/// What was told of a task, and the auction that it was about.
+struct Told {
+    TaskExplanation why;
+    std::uint32_t round = 0;  ///< Number of the newest auction.
+    ledger::U256 ceiling;     ///< Of a segment in it.
+};
+/// Whether a person who was told the one need not be told the other: what changes with each block only is no news.
+bool is_told(const Told& before, const Told& now);
+
 /// Waits until the task's model is ready or it has ended, also across restarts of the node. Each event is told once:
 /// as a line on standard error, and with --json as an object in a line of its own on standard output. If the node's
 /// answers are proved, its events, which are not, are left out. `on_block` is called at each new height. Events are kept

@@ -20,5 +20,26 @@ TEST(TaskFollow, AReminderSaysHowLongItStillTakesAndNotWhatWasTold) {
     EXPECT_EQ(reminder_text(why, 2), "block 120  still running");
 }
 
+/// A price that rises from auction to auction changes neither the reason nor the remedy.
+TEST(TaskFollow, AnotherAuctionAndAHigherPriceAreNews) {
+    Told before;
+    before.why.reason = TaskReason::no_bids_yet;
+    before.why.next_height = 120;
+    before.round = 1;
+    before.ceiling = 1'000;
+    Told now = before;
+    now.why.height = 121;
+    now.why.next_height = 130;
+    EXPECT_TRUE(is_told(before, now)) << "the next thing is awaited as before";
+    now.round = 2;
+    EXPECT_FALSE(is_told(before, now));
+    now = before;
+    now.ceiling = 1'500;
+    EXPECT_FALSE(is_told(before, now));
+    now = before;
+    now.why.remedy = "wait";
+    EXPECT_FALSE(is_told(before, now));
+}
+
 }  // namespace
 }  // namespace retrace::node::cli
