@@ -33,7 +33,7 @@ struct Stake {
 struct Reputation {
     std::uint32_t settled = 0;   ///< Tasks finished.
     std::uint32_t faults = 0;    ///< Convictions.
-    std::uint32_t silences = 0;  ///< Losses without a conviction: missed deadlines, most auditors not served.
+    std::uint32_t silences = 0;  ///< Missed deadlines, of an acceptance too, and most auditors not served.
     std::uint64_t segments = 0;  ///< Segments paid.
     bool operator==(const Reputation&) const = default;
     static auto tie(auto& r) { return std::tie(r.settled, r.faults, r.silences, r.segments); }

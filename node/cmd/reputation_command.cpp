@@ -36,7 +36,7 @@ json::object json_of(const ProvenReputation& of) {
             {"height", of.height},
             {"settled_tasks", facts.settled},
             {"convictions", facts.faults},
-            {"locks_lost_otherwise", facts.silences},
+            {"deadlines_missed", facts.silences},
             {"paid_segments", facts.segments},
             {"auction_weight_bp", market::reputation_weight(facts)},
             {"verified", of.standing.verified.to_decimal()},
@@ -51,7 +51,7 @@ void print(const ProvenReputation& of) {
     }
     const market::Reputation& facts = of.record->reputation;
     std::cout << "  " << facts.settled << " tasks settled, " << facts.segments << " segments paid, " << facts.faults
-              << " convictions, " << facts.silences << " locks lost without one\n"
+              << " convictions, " << facts.silences << " deadlines missed or states not served\n"
               << "  " << describe_coins(of.standing.verified)
               << " of fees were paid to auditors that got the same bits, and " << describe_coins(of.standing.lost)
               << " of stake lost; both halve in " << 4 * market::kDecayBlocks << " blocks\n"
