@@ -19,12 +19,12 @@ namespace {
 
 /// What the task's place lacks so that all these auctions can come, also if a run that has begun lasts to its end.
 ledger::U256 rent_for(const ledger::StateView& state, const market::Params& params, const market::Task& task,
-                      std::uint64_t height, std::uint64_t auctions) {
+                      std::uint64_t pause_blocks, std::uint64_t height, std::uint64_t auctions) {
     constexpr std::uint64_t kSlack = 100;  // Blocks until the call is in one.
     std::uint64_t ends = height + kSlack;
     for (const std::uint32_t index : task.active)
         if (const auto run = views::run(state, task.id, index)) ends = std::max(ends, run->finish_height);
-    return views::missing_rent(state, task, views::last_auction_begins(params, task, ends, auctions));
+    return views::missing_rent(state, task, views::last_auction_begins(params, task, pause_blocks, ends, auctions));
 }
 
 }  // namespace
@@ -42,8 +42,9 @@ Result<ToppedUp> top_up_task(Submitter& submitter, ChainReader& chain, std::uint
         spec = views::spec(state, id);
         params = views::params(state);
         if (spec) known = views::auctions_or_one(state, id, *spec);
-        if (task && params)
-            rent = rent_for(state, *params, *task, state.height(), std::uint64_t{known.left} + auctions);
+        if (task && params && spec)
+            rent = rent_for(state, *params, *task, spec->pause_blocks, state.height(),
+                            std::uint64_t{known.left} + auctions);
     });
     if (state.failure()) return error(state.failure()->message);
     const std::string name = "task " + std::to_string(id);

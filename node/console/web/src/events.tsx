@@ -41,7 +41,7 @@ const kSentences: { [event: string]: (a: Arguments) => ComponentChildren } = {
     RunGivenBack: (a) => <>{party(a.solver)} gives run {num(a.run)} back at checkpoint {num(a.index)}</>,
     TaskToppedUp: (a) => <>at most {money(a.ceiling)} a segment from the next auction on; {num(a.auctions)} more auctions may follow ones without winners</>,
     ReservationChanged: (a) => <>reservation {num(a.reservation)} is {kReservationStates[num(a.state)] ?? `in state ${num(a.state)}`}</>,
-    PlacePaid: (a) => <>{party(a.party)} burns {money(a.amount)} for its place</>,
+    PlacePaid: (a) => <>{party(a.party)} burns {money(a.amount)} for its place, or for the stake that bids of a cancelled task locked</>,
     EscrowReturned: (a) => <>{money(a.amount)} of the escrow went back to {party(a.requester)}</>,
     ReplicasWanted: (a) => <>{num(a.wanted)} more replicas are wanted</>,
     AuditorsDrawn: (a) => <>{audit(a)} of {segment(a)} has {Array.isArray(a.auditors) ? a.auditors.length : 0} auditors</>,

@@ -41,6 +41,7 @@ function Stake({ address }: { address: string }) {
             </p>
             <p><Send label="Stake" make={() => ({ contract: "IStaking", method: "deposit", args: [], value: wei() })} done="Staked" /></p>
             <p><Send label="Begin to unbond" make={() => ({ contract: "IStaking", method: "beginUnbond", args: [wei()] })} done="Unbonding" /></p>
+            <p>All that is unbonding has one wait, which begins again with each "Begin to unbond": withdraw first what is free soon.</p>
             <p><Send label="Withdraw what is unbonded" make={() => ({ contract: "IStaking", method: "withdraw", args: [] })} done="Withdrawn" /></p>
         </Panel>
     );

@@ -120,7 +120,12 @@ function Requester({ id, task, rounds }: { id: number; task: Task; rounds: boole
                 {(state === "delivering" || offered) && (
                     <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" over={state !== "delivering"} />
                 )}
-                {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
+                {state === "bidding" && (
+                    <>
+                        <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />
+                        {" (with bids it burns a thousandth of the stake that they lock, and once they can be revealed it is refused) "}
+                    </>
+                )}{" "}
                 <a href={`#/post/${id}`}>Post one like it</a>
                 {open && <> · <a href={`#/upload/${id}`}>Upload its files again</a></>}
             </p>
