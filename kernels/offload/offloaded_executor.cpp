@@ -19,7 +19,7 @@ namespace {
 
 using Version = StateStore::Version;
 
-PlanOptions fast_plan() { return {false, cpu_level() != CpuLevel::scalar, Fusion::runs}; }
+PlanOptions fast_plan(Fusion fusion) { return {false, cpu_level() != CpuLevel::scalar, fusion}; }
 
 /// Of traces and outputs: each output is in a place of its own.
 PlanOptions isolated_plan() { return {true, true, Fusion::none}; }
@@ -29,6 +29,23 @@ std::uint64_t bytes_of(const TensorRecord& record) { return geometry(record.dims
 /// Memory besides the room: every thread's own for fused runs, and a kernel's scratch.
 std::uint64_t fixed_bytes(const UnitRunner& runner, const ThreadPool& pool) {
     return pool.threads() * runner.plan().chunk_bytes + runner.scratch_bytes();
+}
+
+std::uint64_t least_bytes(const Program& program, const PlanOptions& options, const ThreadPool& pool) {
+    const UnitRunner runner(program, false, options);
+    return fixed_bytes(runner, pool) + least_room(program, runner.plan(), kDiskBlock);
+}
+
+/// The plan of the longest runs that fits `memory`, or else that which needs least: a run may join what an initialiser
+/// writes of many layers.
+PlanOptions plan_for(const Program& program, const ThreadPool& pool, std::uint64_t memory) {
+    std::pair<std::uint64_t, Fusion> best{UINT64_MAX, Fusion::none};
+    for (const Fusion fusion : {Fusion::runs, Fusion::elements, Fusion::none}) {
+        const std::uint64_t least = least_bytes(program, fast_plan(fusion), pool);
+        if (least <= memory) return fast_plan(fusion);
+        if (least < best.first) best = {least, fusion};
+    }
+    return fast_plan(best.second);
 }
 
 std::uint64_t sum_of_blocks(const OffloadPlan& plan) {
@@ -76,7 +93,7 @@ struct OffloadedExecutor::Impl {
     Impl(const Program& program, ThreadPool& threads, const OffloadOptions& options)
         : given(program),
           rewritten(with_constants_first(rematerialise(program))),
-          runner(rewritten, false, fast_plan()),
+          runner(rewritten, false, plan_for(rewritten, threads, options.memory)),
           pool(threads),
           folder(options.folder),
           memory(options.memory),
@@ -225,7 +242,7 @@ struct OffloadedExecutor::Impl {
     /// Makes the state by the initialiser, whose states are those of the given program.
     Status<> initialise(const Program& initialiser, std::uint64_t seed) {
         const Program init = with_constants_first(rematerialise(initialiser));
-        const UnitRunner making(init, false, fast_plan());
+        const UnitRunner making(init, false, plan_for(init, pool, memory));
         const std::uint64_t fixed = fixed_bytes(making, pool);
         const std::uint64_t least = fixed + least_room(init, making.plan(), kDiskBlock);
         if (memory < least)
@@ -269,13 +286,12 @@ Result<std::unique_ptr<OffloadedExecutor>> OffloadedExecutor::create(const Progr
 
 OffloadMemory OffloadedExecutor::memory_of(const Program& program, const ThreadPool& pool) {
     const Program rewritten = with_constants_first(rematerialise(program));
-    const UnitRunner runner(rewritten, false, fast_plan());
+    const UnitRunner runner(rewritten, false, fast_plan(Fusion::runs));
     OffloadMemory out;
-    out.least = fixed_bytes(runner, pool) + least_room(rewritten, runner.plan(), kDiskBlock);
+    out.least = least_bytes(rewritten, plan_for(rewritten, pool, 0), pool);
     out.whole = fixed_bytes(runner, pool) + runner.plan().bytes;
     for (std::uint32_t s = 0; s < program.states; ++s) out.whole += bytes_of(program.tensors[s]);
-    const UnitRunner isolated(program, false, isolated_plan());
-    out.traces = fixed_bytes(isolated, pool) + least_room(program, isolated.plan(), kDiskBlock);
+    out.traces = least_bytes(program, isolated_plan(), pool);
     return out;
 }
 
