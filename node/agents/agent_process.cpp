@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include "kernels/offload/disk_speed.hpp"
+#include "kernels/offload/scratch_file.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/crypto/secret.hpp"
 #include "merkle/base/durable_file.hpp"
@@ -16,6 +18,7 @@
 #include "node/artifacts/aes_gcm_seal.hpp"
 #include "node/net/http_client.hpp"
 #include "node/net/http_head.hpp"
+#include "node/platform/disk_memory.hpp"
 #include "node/platform/machine_memory.hpp"
 #include "node/platform/permissions.hpp"
 #include "node/platform/units.hpp"
@@ -103,6 +106,26 @@ Status<> check_node_of_data(const std::string& node_url, bool proves) {
 
 std::uint64_t default_memory() { return memory_limit() / 4 * 3; }
 
+namespace {
+
+/// Puts large memory of this process on the disk of `folder`; returns its speed in bytes a second.
+Result<double> open_disk_memory(const std::filesystem::path& folder) {
+    const auto speed = kernels::measure_disk(folder);
+    if (!speed) return error("--offload: " + speed.error().message);
+    if (kernels::is_in_memory(folder))
+        return error("--offload: " + folder.string() + " is in memory (tmpfs); name a folder on a disk");
+    const double slower = std::min(speed->read, speed->written);
+    if (slower < kernels::kSlowestDisk)
+        return error("--offload: the disk in " + folder.string() + " moves " +
+                     std::to_string(static_cast<std::uint64_t>(slower / 1e6)) + " MB a second; at least " +
+                     std::to_string(static_cast<std::uint64_t>(kernels::kSlowestDisk / 1e6)) +
+                     " are asked for (disk_slow)");
+    if (const auto put = put_large_memory_on_disk(folder); !put) return error("--offload: " + put.error().message);
+    return slower;
+}
+
+}  // namespace
+
 AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
     : options_(options),
       key_(std::move(key)),
@@ -133,6 +156,10 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
             return error("--data is refused: the chain at " + options.node_url +
                          " is not a developer chain, and private trainings are not safe for members yet "
                          "(docs/threat-model.md, open 55)");
+    }
+    if (!options.offload.empty()) {
+        RETRACE_TRY(speed, open_disk_memory(options.offload));
+        process->disk_speed_ = speed;
     }
     process->earnings_.last = *height;
     RETRACE_CHECK(process->load_private_data());

@@ -48,6 +48,7 @@ struct AgentOptions {
     std::chrono::milliseconds poll{50};      ///< Interval at which the chain is polled.
     std::uint64_t retention_blocks = 5'000;  ///< Artifacts are deleted this long after a task last needed them.
     bool require_sandbox = false;            ///< Whether tasks run only in a sandbox.
+    std::filesystem::path offload = {};      ///< Folder on a disk for states that do not fit `memory`; empty: none.
     /// Data sets of private groups (contracts 21.13), which nobody gets from here.
     std::vector<PrivateFolder> private_data;
     /// What the agent reads is proved from this block of CometBFT; none: its node is believed.
@@ -99,9 +100,11 @@ public:
     solver::MessageStore& messages() noexcept { return *messages_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
     std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : default_memory(); }
+    /// Bytes a second of the disk of AgentOptions::offload, the slower way; 0 without one.
+    double disk_speed() const noexcept { return disk_speed_; }
     /// Settings of the worker processes that run tasks, on the CPU.
     WorkerSettings worker_settings() const {
-        return {pool_.threads(), memory(), solver::DeviceChoice::cpu, options_.require_sandbox};
+        return {pool_.threads(), memory(), solver::DeviceChoice::cpu, options_.require_sandbox, {}, options_.offload};
     }
     Immutable& immutable() noexcept { return immutable_; }
     /// Served to the requesters of its tasks.
@@ -221,6 +224,7 @@ private:
     Hash32 instance_;  ///< Random: tells this process from others of the account.
     std::optional<AccountGuard> guard_;
     Earnings earnings_;
+    double disk_speed_ = 0;
     struct Fetching {
         solver::RunKey of;
         std::string what;

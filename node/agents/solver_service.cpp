@@ -101,6 +101,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
       bench_(bench_pool_),
       metrics_(process_->options().data_dir) {
     task_cache_.set_private(process_->private_data());
+    if (!process_->options().offload.empty()) task_cache_.set_states_on_disk();
     if (options_.cheat && options_.cheat->compute_attack == solver::ComputeAttack::silent) unresponsive_.emplace();
     if (options_.cheat && options_.cheat->protocol_attack)
         protocol_attacks_.emplace(*options_.cheat->protocol_attack, process_->secret());
@@ -145,6 +146,9 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
     RETRACE_TRY(workers, WorkerProcesses::open(settings));
     std::unique_ptr<SolverService> service(new SolverService(options, std::move(process), std::move(workers)));
     service->machine_.multiply_adds_per_s = multiply_adds_per_second(service->bench_pool_, kMeasureSpeed);
+    if (const double disk = service->process_->disk_speed(); disk > 0)
+        service->agent_->set_disk_byte_cost(1 +
+                                            static_cast<std::uint64_t>(service->machine_.multiply_adds_per_s / disk));
     RETRACE_CHECK(service->enroll());
     return service;
 }

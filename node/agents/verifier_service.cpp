@@ -90,6 +90,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
                   workers_->initialisers()),
       metrics_(process_->options().data_dir) {
     task_cache_.set_private(process_->private_data());
+    if (!process_->options().offload.empty()) task_cache_.set_states_on_disk();
     verifier::VerifierConfig config;
     config.secret = process_->secret();
     config.address = process_->address().bytes;

@@ -63,6 +63,13 @@ solver::RunnerFactory WorkerProcesses::make(solver::DeviceChoice device, bool sa
     constexpr std::uint64_t kOwn = 256u << 20;  // For threads, libraries and message buffers.
     solver::WorkerOptions options;
     options.limits = {kernels::saturating_add(settings_.memory, kOwn), settings_.threads, sandbox};
+    if (!settings_.offload.empty()) {
+        options.limits.offload = settings_.offload;
+        options.limits.share = settings_.memory / 2;  // The other half is for the initialiser.
+        std::error_code unknown;
+        const std::uint64_t free = std::filesystem::space(settings_.offload, unknown).available;
+        options.limits.disk = unknown ? 0 : free / 4 * 3;
+    }
     options.device = device;
     return solver::remote_runners(std::move(options), record_, purpose);
 }

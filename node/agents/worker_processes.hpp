@@ -2,6 +2,7 @@
 // The worker processes of a party (solver/worker): programs of strangers run there, separate from the key.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ struct WorkerSettings {
     solver::DeviceChoice device = solver::DeviceChoice::cpu;
     bool require_sandbox = false;
     std::function<void(const std::string&)> report = {};  ///< Takes warnings; they go to the log if it is empty.
+    std::filesystem::path offload = {};  ///< Folder on a disk for states that do not fit `memory`; empty: none.
 };
 
 class WorkerProcesses {

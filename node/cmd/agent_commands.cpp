@@ -36,6 +36,7 @@ struct AgentFlags {
     std::optional<std::uint16_t> console_port;
     unsigned threads = 0;
     std::uint64_t memory_mib = 0;
+    std::string offload;
     bool require_sandbox = false;
     std::vector<std::string> data;
     bool check_config = false;
@@ -119,6 +120,8 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
         .add_option("--memory", flags.memory_mib,
                     "Memory for all tasks, in MiB; larger tasks are declined; 0: three quarters of the machine's")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
+    command.add_option("--offload", flags.offload,
+                       "Folder on a local disk for the states and activations of tasks that do not fit --memory");
     command.add_flag("--require-sandbox", flags.require_sandbox,
                      "Exit if the processes that run tasks cannot be sandboxed (seccomp)");
     command.add_flag("--check-config", flags.check_config, "Check the configuration and the flags, and exit");
@@ -142,6 +145,7 @@ Result<AgentOptions> agent_options(const AgentFlags& flags) {
     out.endpoint = flags.endpoint;
     out.threads = flags.threads;
     out.memory = flags.memory_mib << 20;
+    if (!flags.offload.empty()) out.offload = std::filesystem::absolute(flags.offload);
     out.require_sandbox = flags.require_sandbox;
     out.retention_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);

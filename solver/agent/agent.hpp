@@ -63,6 +63,8 @@ class SolverAgent {
 public:
     /// `task_cache` and `store` must outlive the agent. The agent does not use `task_cache` while a work order runs.
     SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store);
+    /// Multiply-adds in the time that a byte takes from or to the disk on which states lie.
+    void set_disk_byte_cost(std::uint64_t cost) { disk_byte_cost_ = cost; }
 
     struct Output {
         std::vector<SolverMove> moves;
@@ -203,6 +205,7 @@ private:
                                   const ReportView& report);
 
     SolverConfig config_;
+    std::uint64_t disk_byte_cost_ = 0;
     TaskCache& task_cache_;
     CheckpointStore& store_;
     CapabilityAgent capability_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
+#include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/agent/deadline_check.hpp"
 #include "solver/artifacts/availability.hpp"
@@ -19,7 +20,9 @@ Prepared SolverAgent::prepare(const RunView& run, std::uint64_t promised) {
         return out;
     }
     const kernels::Program* const init = (*material)->init ? &(*material)->init->program() : nullptr;
-    const auto fits = check_pace(run, (*material)->program->program(), init, (*material)->runner->on_device());
+    const StepRunner& runner = *(*material)->runner;
+    const auto fits = check_pace(run, (*material)->program->program(), init, runner.on_device(),
+                                 kernels::saturating_mul(runner.disk_bytes(), disk_byte_cost_));
     if (run.may_accept && !fits) {
         out.problem = fits.error().message;
         return out;

@@ -49,7 +49,7 @@ struct DisputeCost {
     std::uint64_t whole() const { return saturating_add(saturating_add(steps, last), hashing); }
 };
 
-DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps) {
+DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps, std::uint64_t disk_cost) {
     constexpr std::uint64_t kRunsOfTheStep = 5, kPartialTiles = 90;
     std::uint64_t roots = 2;  // The states before and after the step.
     for (std::uint64_t left = steps; left > 1; left = (left + kRootsOfAMove) / (kRootsOfAMove + 1))
@@ -58,7 +58,7 @@ DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps) {
     std::uint64_t tiles = saturating_mul(tiles_of(tensors.first(program.states)), roots);
     tiles = saturating_add(tiles, tiles_of(tensors.subspan(program.tensors_static())));
     tiles = saturating_add(tiles, tiles_of_evidence(program));
-    const std::uint64_t step = kernels::step_cost(program);
+    const std::uint64_t step = saturating_add(kernels::step_cost(program), disk_cost);
     return {
         saturating_mul(step, saturating_add(steps, (steps + 1) / 2)), saturating_mul(step, kRunsOfTheStep),
         saturating_add(saturating_mul(saturating_add(tiles, kPartialTiles), kTileCost), kFileCost * program.states)};
@@ -75,8 +75,9 @@ Status<> check_fetchable(const kernels::Program& program) {
 /// A run that nobody can replay in time is never verified and so never paid, and one whose segments outlast the time to
 /// a checkpoint loses stake; it is declined while that is free. Not called for steps on a device, whose speed is not
 /// measured: such a task needs auditors with a device too.
-Status<> check_replayable(const RunView& run, const kernels::Program& program, std::uint64_t steps) {
-    const std::uint64_t cost = saturating_mul(kernels::step_cost(program), steps);
+Status<> check_replayable(const RunView& run, const kernels::Program& program, std::uint64_t steps,
+                          std::uint64_t disk_cost) {
+    const std::uint64_t cost = saturating_mul(saturating_add(kernels::step_cost(program), disk_cost), steps);
     // Both the first and the last state are hashed and stored.
     const std::uint64_t tiles = tiles_of(std::span(program.tensors).first(program.states));
     const std::uint64_t hashing =
@@ -102,8 +103,9 @@ Status<> check_stated(const RunView& run, const kernels::Program& program) {
 
 /// A party whose clock runs out loses the dispute and its stake, even if it is right. A device makes only the steps of
 /// the searches; the processors compute traces, outputs and tiles.
-Status<> check_clock(const RunView& run, const kernels::Program& program, std::uint64_t steps, bool on_device) {
-    DisputeCost cost = dispute_cost(program, steps);
+Status<> check_clock(const RunView& run, const kernels::Program& program, std::uint64_t steps, bool on_device,
+                     std::uint64_t disk_cost) {
+    DisputeCost cost = dispute_cost(program, steps, disk_cost);
     if (on_device) cost.steps = 0;
     if (run.dispute_cost_max == 0 || cost.whole() <= run.dispute_cost_max) return Unit{};
     return error("the moves of a dispute could outlast its clock: they cost " +
@@ -115,13 +117,14 @@ Status<> check_clock(const RunView& run, const kernels::Program& program, std::u
 
 }  // namespace
 
-Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init, bool on_device) {
+Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init, bool on_device,
+                    std::uint64_t disk_cost) {
     RETRACE_CHECK(check_fetchable(program));
     RETRACE_CHECK(check_stated(run, program));
     const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
-    if (!on_device) RETRACE_CHECK(check_replayable(run, program, steps));
-    if (init != nullptr) RETRACE_CHECK(check_clock(run, *init, 1, false));
-    return check_clock(run, program, steps, on_device);
+    if (!on_device) RETRACE_CHECK(check_replayable(run, program, steps, disk_cost));
+    if (init != nullptr) RETRACE_CHECK(check_clock(run, *init, 1, false, 0));
+    return check_clock(run, program, steps, on_device, disk_cost);
 }
 
 }  // namespace retrace::solver

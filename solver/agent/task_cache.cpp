@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/commit/contract.hpp"
+#include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/initialiser.hpp"
 #include "kernels/program/limits.hpp"
@@ -77,6 +78,10 @@ std::uint64_t memory_of(const CommittedPlan& plan, kernels::ThreadPool& pool) {
     return kernels::saturating_add(bytes, dispute);  // A party plays one move at a time.
 }
 
+std::uint64_t memory_beside_states(const kernels::Program& program) {
+    return memory_of(program) - 2 * kernels::state_bytes(program);
+}
+
 TaskCache::TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory,
                      RunnerFactory initialisers)
     : source_(source),
@@ -130,7 +135,8 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
     auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
     if (!program) return unavailable(program.error().message, ReportKind::program);
     made->program = std::move(program).value();
-    made->bytes = memory_of(made->program->program());
+    made->bytes =
+        states_on_disk_ ? memory_beside_states(made->program->program()) : memory_of(made->program->program());
     if (const auto fits = check_memory(made->bytes, free_memory); !fits)
         return unavailable(fits.error().message, std::nullopt);
     if (!terms.init_root.is_zero()) {

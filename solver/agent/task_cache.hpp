@@ -54,6 +54,8 @@ std::uint64_t memory_of(const CommittedPlan& plan, kernels::ThreadPool& pool);
 /// Bytes of memory that a party holds for a task beside those of its steps: data sets, constants, two states (one is
 /// committed while the next is computed), the checkpoint store's index of each state tensor, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
+/// The same without the states, for a party whose states lie on disk.
+std::uint64_t memory_beside_states(const kernels::Program& program);
 
 class TaskCache {
 public:
@@ -62,6 +64,8 @@ public:
     TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
               std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
+    /// Counts no states of tasks of one solver, because large memory of this process lies on disk.
+    void set_states_on_disk() { states_on_disk_ = true; }
     /// Where data sets of private groups are; outlives the cache. Without it such a group's inner steps do not run here.
     void set_private(const PrivateData& data) { private_ = &data; }
     /// Called repeatedly while the memory quota does not suffice; returns whether it freed something.
@@ -141,6 +145,7 @@ private:
         groups_;  // By task and data.
     std::map<std::uint64_t, std::shared_ptr<const CommittedPlan>> plans_;
     const PrivateData* private_ = nullptr;
+    bool states_on_disk_ = false;
 };
 
 }  // namespace retrace::solver

@@ -46,6 +46,8 @@ public:
     virtual std::uint64_t planned_bytes() const { return 0; }
     /// Whether a device computes the steps, so that the measured speed of the processors does not apply.
     virtual bool on_device() const { return false; }
+    /// Bytes that a step moves from and to a disk; 0: none.
+    virtual std::uint64_t disk_bytes() const { return 0; }
 };
 
 /// Runs the program honestly on its inputs.

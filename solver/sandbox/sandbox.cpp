@@ -61,6 +61,9 @@ constexpr int kAllowed[] = {
     SCMP_SYS(ppoll),
 };
 
+/// For files that were opened before.
+constexpr int kAllowedForFiles[] = {SCMP_SYS(fallocate), SCMP_SYS(ftruncate)};
+
 constexpr std::uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
 
 using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
@@ -69,7 +72,7 @@ using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
 scmp_arg_cmp without(unsigned argument, scmp_datum_t bits) { return {argument, SCMP_CMP_MASKED_EQ, bits, 0}; }
 
 /// 0, or a negative errno of the first rule that could not be added.
-int add_rules(scmp_filter_ctx filter) {
+int add_rules(scmp_filter_ctx filter, bool files) {
     int failed = ::seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, kRefuse);
     const auto add = [&](std::uint32_t action, int call, std::initializer_list<scmp_arg_cmp> conditions) {
         if (failed != 0) return;
@@ -77,6 +80,8 @@ int add_rules(scmp_filter_ctx filter) {
                                           conditions.begin());
     };
     for (const int call : kAllowed) add(SCMP_ACT_ALLOW, call, {});
+    if (files)
+        for (const int call : kAllowedForFiles) add(SCMP_ACT_ALLOW, call, {});
     // OpenMP and LibTorch start threads when they first compute. A filter cannot read the flags of clone3, which lie in
     // memory. ENOSYS makes libc use clone instead, as on a kernel without clone3.
     add(SCMP_ACT_ALLOW, SCMP_SYS(clone), {{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}});
@@ -96,16 +101,16 @@ bool sandbox_is_supported() {
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0) != 0 && errno == EFAULT;
 }
 
-Status<> enter_sandbox() {
+Status<> enter_sandbox(bool files) {
     const Filter filter(::seccomp_init(kRefuse), &::seccomp_release);
-    int failed = filter == nullptr ? -ENOMEM : add_rules(filter.get());
+    int failed = filter == nullptr ? -ENOMEM : add_rules(filter.get(), files);
     if (failed == 0) failed = ::seccomp_load(filter.get());  // with PR_SET_NO_NEW_PRIVS
     if (failed != 0) return error(std::string("no sandbox: ") + std::strerror(-failed));
     return Unit{};
 }
 #else
 bool sandbox_is_supported() { return false; }
-Status<> enter_sandbox() { return error("no sandbox: this build has no libseccomp"); }
+Status<> enter_sandbox(bool) { return error("no sandbox: this build has no libseccomp"); }
 #endif
 
 }  // namespace retrace::solver

@@ -111,7 +111,7 @@ Bytes encode(const WorkerRequest& request) {
 Bytes encode(const WorkerReply& reply) {
     Writer out = begin(reply);
     std::visit(Overloaded{
-                   [&](const Ready& m) { out.u64(m.planned_bytes).boolean(m.on_device); },
+                   [&](const Ready& m) { out.u64(m.planned_bytes).boolean(m.on_device).u64(m.disk_bytes); },
                    [&](const Stepped& m) {
                        out.u32(static_cast<std::uint32_t>(m.steps.size()));
                        for (const auto& metrics : m.steps) write(out, metrics);
@@ -171,6 +171,8 @@ Result<WorkerReply, CodecError> decode_worker_reply(View bytes, const ReplyLimit
                        m.planned_bytes = in.u64();
                        if (m.planned_bytes > kPlannedMax) in.fail(CodecError::too_long);
                        m.on_device = in.boolean();
+                       m.disk_bytes = in.u64();
+                       if (m.disk_bytes > kPlannedMax) in.fail(CodecError::too_long);
                    },
                    [&](Stepped& m) { m.steps = read_steps(in, limits.metrics); },
                    [&](Stored& m) { m.step = in.u64(); },

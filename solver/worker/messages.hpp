@@ -73,6 +73,8 @@ using WorkerRequest = std::variant<SetProgram, Load, Advance, Leave, Store, Comm
 struct Ready {
     std::uint64_t planned_bytes = 0;
     bool on_device = false;
+    /// Bytes that a step moves from and to a disk, on which states lie; 0: they are in memory.
+    std::uint64_t disk_bytes = 0;
 };
 struct Done {};
 struct Stepped {

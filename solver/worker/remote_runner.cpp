@@ -83,7 +83,9 @@ RemoteRunner::RemoteRunner(std::uint64_t task, std::string label, const kernels:
       record_(std::move(record)) {
     unsigned deaths = 0;
     insist(deaths, "its start", [&](const Connection& worker) {
-        planned_bytes_ = kernels::saturating_add(worker.ready().planned_bytes, memory_of(program_));
+        disk_bytes_ = options_.limits.offload.empty() ? 0 : worker.ready().disk_bytes;
+        const std::uint64_t held = disk_bytes_ != 0 ? memory_beside_states(program_) : memory_of(program_);
+        planned_bytes_ = kernels::saturating_add(worker.ready().planned_bytes, held);
         on_device_ = worker.ready().on_device;
     });
 }

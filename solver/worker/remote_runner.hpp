@@ -29,9 +29,10 @@ public:
     /// WorkerOptions::save_every. After an aborted step `state` holds the last copy.
     std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                     kernels::ThreadPool& pool) override;
-    /// Memory of the worker: its own copies of program, data sets and two states, and its plan.
+    /// Memory of the worker: its own copies of program, data sets and two states, and its plan; no state if they lie on disk.
     std::uint64_t planned_bytes() const override { return planned_bytes_; }
     bool on_device() const override { return on_device_; }
+    std::uint64_t disk_bytes() const override { return disk_bytes_; }
 
 private:
     friend class RemoteTraining;
@@ -57,7 +58,7 @@ private:
     const std::shared_ptr<WorkerRecord> record_;
     std::unique_ptr<Connection> connection_;
     std::uint64_t number_ = 0;  // Number of the present connection.
-    std::uint64_t planned_bytes_ = 0;
+    std::uint64_t planned_bytes_ = 0, disk_bytes_ = 0;
     bool on_device_ = false;
 };
 

@@ -55,10 +55,20 @@ std::optional<std::pair<int, int>> take_standard_streams() {
 
 Status<> confine(const WorkerLimits& limits) {
     offer_to_the_oom_killer();
-    if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_DATA, limits.memory))
+    const bool files = !limits.offload.empty();
+    if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, files ? limits.disk : 0) || !limit(RLIMIT_DATA, limits.memory))
         return error("the worker's limits cannot be set");
     (void)kernels::cpu_level();  // Requests AMX registers from the kernel, which the sandbox would refuse.
-    return limits.sandbox ? enter_sandbox() : Status<>(Unit{});
+    return limits.sandbox ? enter_sandbox(files) : Status<>(Unit{});
+}
+
+/// The runner of a worker that offloads has its files before it is confined: one for the state, and one for what moves of
+/// the activations in steps, and in traces.
+Result<WorkerRunner> runner_within(const WorkerLimits& limits, const WorkerRunner& make_runner) {
+    constexpr std::size_t kFiles = 3;
+    if (limits.offload.empty()) return make_runner;
+    RETRACE_TRY(files, kernels::ScratchFolder::opened(limits.offload, kFiles));
+    return offloading_worker_runner(std::move(files), limits.share, make_runner);
 }
 
 /// Starts a thread that ends the process when the party closes the pipe, also in the middle of a long op.
@@ -74,30 +84,47 @@ void end_with(int input) {
 }  // namespace
 
 std::vector<std::string> words_of(const WorkerLimits& limits) {
-    return {std::to_string(limits.memory), std::to_string(limits.threads), limits.sandbox ? "sandbox" : "open"};
+    std::vector<std::string> words{std::to_string(limits.memory), std::to_string(limits.threads),
+                                   limits.sandbox ? "sandbox" : "open", "memory"};
+    if (limits.offload.empty()) return words;
+    words.back() = "disk";
+    for (const std::uint64_t bytes : {limits.share, limits.disk}) words.push_back(std::to_string(bytes));
+    words.push_back(limits.offload.string());
+    return words;
 }
 
 std::optional<WorkerLimits> parse_worker_limits(const std::vector<std::string>& words) {
-    if (words.size() < 3) return std::nullopt;
+    if (words.size() < 4) return std::nullopt;
     const auto memory = parse_number(words[0]), threads = parse_number(words[1]);
     constexpr std::uint64_t kThreadsMax = 1024;
     if (!memory || !threads || *threads > kThreadsMax || (words[2] != "sandbox" && words[2] != "open"))
         return std::nullopt;
-    return WorkerLimits{*memory, static_cast<unsigned>(*threads), words[2] == "sandbox"};
+    WorkerLimits out{*memory, static_cast<unsigned>(*threads), words[2] == "sandbox", {}, 0, 0};
+    if (words[3] == "memory") return out;
+    if (words[3] != "disk" || words.size() < 7 || words[6].empty()) return std::nullopt;
+    const auto share = parse_number(words[4]), disk = parse_number(words[5]);
+    if (!share || !disk) return std::nullopt;
+    out.share = *share;
+    out.disk = *disk;
+    out.offload = words[6];
+    return out;
 }
 
 int run_worker(const WorkerLimits& limits, const WorkerRunner& make_runner) {
     const auto streams = take_standard_streams();
     if (!streams) return kNotConfined;
     Channel channel(streams->first, streams->second);
-    if (const auto confined = confine(limits); !confined) {
-        channel.send(encode(WorkerReply(Failed{false, confined.error().message})));
+    const auto refuse = [&](const Error& why) {
+        channel.send(encode(WorkerReply(Failed{false, why.message})));
         channel.flush();
         return kNotConfined;
-    }
+    };
+    const auto runner = runner_within(limits, make_runner);
+    if (!runner) return refuse(runner.error());
+    if (const auto confined = confine(limits); !confined) return refuse(confined.error());
     end_with(channel.input());
     kernels::ThreadPool pool(limits.threads);
-    serve(channel, pool, make_runner);
+    serve(channel, pool, *runner);
     // Not exit(), which would run destructors and exit handlers while the other thread still waits.
     ::_exit(kServed);
 }

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <new>
 
+#include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/partial_tile.hpp"
+#include "kernels/program/limits.hpp"
 #include "merkle/base/non_fatal.hpp"
+#include "solver/agent/task_cache.hpp"
+#include "solver/run/offloaded_runner.hpp"
 #include "solver/worker/messages.hpp"
 #include "solver/worker/tensors.hpp"
 
@@ -75,7 +79,8 @@ private:
         for (const Tensor& tensor : data_) inputs.datasets.push_back(&tensor);
         runner_ = make_runner_(m.device, it, std::move(inputs), pool_);
         need(runner_ != nullptr, "the chosen device cannot run the program");
-        reply(Ready{runner_->planned_bytes(), runner_->on_device()});
+        offloaded_ = dynamic_cast<OffloadedRunner*>(runner_.get());
+        reply(Ready{runner_->planned_bytes(), runner_->on_device(), runner_->disk_bytes()});
     }
 
     void on(const SetInputs& m) {
@@ -91,9 +96,17 @@ private:
 
     void on(const Load& m) {
         training_.reset();
-        receive_tensors(channel_, states(), state_.tensors);
-        state_.step = m.step;
-        training_ = runner_->train(*program_, state_, pool_);
+        if (offloaded_ != nullptr) {
+            training_ = offloaded_->train(*program_, state_, m.step, [&](std::uint32_t s) {
+                std::vector<Tensor> one;
+                receive_tensors(channel_, states().subspan(s, 1), one);
+                return std::move(one.front());
+            });
+        } else {
+            receive_tensors(channel_, states(), state_.tensors);
+            state_.step = m.step;
+            training_ = runner_->train(*program_, state_, pool_);
+        }
         left_ = false;
         reply(Done{});
     }
@@ -131,17 +144,30 @@ private:
 
     void on(const Leave&) {}  // For a request that is over.
 
-    void on(const Store&) { send_state(training().state()); }
-    void on(const StoreCommitted&) { send_state(loaded().committed()); }
+    void on(const Store&) {
+        if (offloaded_ == nullptr) return send_state(training().state());
+        send_offloaded(training().step(), &kernels::OffloadedExecutor::tensor);
+    }
+    void on(const StoreCommitted&) {
+        if (offloaded_ == nullptr) return send_state(loaded().committed());
+        send_offloaded(committed_step_, &kernels::OffloadedExecutor::committed_tensor);
+    }
     void send_state(const kernels::State& state) {
         reply(Stored{state.step});
         send_tensors(channel_, state.tensors);
+    }
+    /// One tensor at a time, since the state may not fit the memory.
+    void send_offloaded(std::uint64_t step, Tensor (kernels::OffloadedExecutor::*tensor)(std::uint32_t)) {
+        reply(Stored{step});
+        for (std::uint32_t s = 0; s < program().states; ++s)
+            channel_.send_raw((offloaded_->executor().*tensor)(s).data);
     }
 
     void on(const Commit&) { send_roots(training().commit()); }
     void on(const BeginCommitment&) {
         need(!training().commitment_under_way(), "a commitment is under way");
         training().begin_commitment();
+        committed_step_ = training().step();
         reply(Done{});
     }
     void on(const FinishCommitment&) {
@@ -153,6 +179,7 @@ private:
     }
 
     void on(const Trace&) {
+        if (offloaded_ != nullptr) return reply(Roots{training().step(), offloaded_->executor().trace()});
         const kernels::State& state = training().state();
         reply(Roots{state.step, runner_->trace(state)});
     }
@@ -160,7 +187,9 @@ private:
     void on(const Outputs& m) {
         const auto ascending = std::adjacent_find(m.ops.begin(), m.ops.end(), std::greater_equal<>()) == m.ops.end();
         need(ascending && (m.ops.empty() || m.ops.back() < program().ops.size()), "no such ops");
-        const std::vector<Tensor> made = runner_->outputs(training().state(), m.ops);
+        Training& from = training();
+        const std::vector<Tensor> made =
+            offloaded_ != nullptr ? offloaded_->executor().outputs(m.ops) : runner_->outputs(from.state(), m.ops);
         reply(Computed{});
         send_tensors(channel_, made);
     }
@@ -192,8 +221,10 @@ private:
     std::unique_ptr<kernels::CommittedProgram> program_;
     std::vector<Tensor> data_;
     std::unique_ptr<StepRunner> runner_;
+    OffloadedRunner* offloaded_ = nullptr;  ///< The runner, if the state that is loaded lies on disk.
     kernels::State state_;
     std::unique_ptr<Training> training_;
+    std::uint64_t committed_step_ = 0;
     bool left_ = false;
 };
 
@@ -206,6 +237,28 @@ WorkerRunner honest_worker_runner() {
         if (!device) throw Refused(device.error().message);
         if (*device == nullptr) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
         return std::make_unique<ProgramRunner>(program, std::move(inputs), pool, std::move(*device));
+    };
+}
+
+WorkerRunner offloading_worker_runner(kernels::ScratchFolder files, std::uint64_t share, WorkerRunner otherwise) {
+    return [files, share, otherwise = std::move(otherwise)](DeviceChoice device, const kernels::Program& program,
+                                                            kernels::Inputs inputs,
+                                                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+        auto whole = otherwise(device, program, inputs, pool);
+        const std::uint64_t beside = memory_beside_states(program);
+        const std::uint64_t taken = kernels::saturating_add(memory_of(program), whole->planned_bytes());
+        if (whole->on_device() || kernels::saturating_add(beside, taken) <= share) return whole;
+        whole.reset();
+        // The party holds as much beside the states.
+        const std::uint64_t held = kernels::saturating_add(2 * beside, kernels::move_memory_bytes(program));
+        const std::uint64_t least = OffloadedRunner::least_bytes(program, pool);
+        if (kernels::saturating_add(held, least) > share)
+            throw Refused("with its state on disk the task needs " +
+                          std::to_string(2 * kernels::saturating_add(held, least)) + " bytes of memory and " +
+                          std::to_string(2 * share) + " are allowed (--memory)");
+        auto runner = OffloadedRunner::open(program, std::move(inputs), pool, {files, share - held, 0});
+        if (!runner) throw Refused(runner.error().message);
+        return std::move(*runner);
     };
 }
 

@@ -9,8 +9,11 @@
 #include <iostream>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "kernels/builder/training.hpp"
+#include "kernels/exec/dispute_memory.hpp"
+#include "solver/run/offloaded_runner.hpp"
 #include "solver/run/preemption.hpp"
 #include "solver/sandbox/sandbox.hpp"
 #include "solver/train/trainer.hpp"
@@ -160,6 +163,48 @@ TEST_F(Workers, GiveTheEvidenceOfARunnerInThisProcess) {
     }
     EXPECT_GT(chains, 0u);
     EXPECT_EQ(record_->figures().deaths, 0u);
+}
+
+/// A worker whose states lie on disk: steps, commitments, traces and outputs are those of this process, also after it died.
+TEST_F(Workers, WithTheirStatesOnDiskGiveTheBitsOfARunnerInThisProcess) {
+    TinyTask task(40, 10, 20'000);  // a state of 9 MB
+    const kernels::Program& program = task.train.program();
+    const test::TemporaryDirectory disk;
+    WorkerOptions little = options();
+    little.limits.offload = disk.path;
+    little.limits.disk = 1 << 30;
+    const std::uint64_t held = 2 * memory_beside_states(program) + kernels::move_memory_bytes(program);
+    const std::uint64_t least = held + OffloadedRunner::least_bytes(program, task.pool);
+    little.limits.share = least - 1;
+    EXPECT_THAT(what_is_thrown([&] { (void)runner_of(task, little); }),
+                HasSubstr("with its state on disk the task needs " + std::to_string(2 * least) + " bytes of memory"));
+    little.limits.share = least;
+    ProgramRunner here(program, task.inputs(), task.pool);
+    const auto there = runner_of(task, little);
+    EXPECT_GT(there->disk_bytes(), 0u);
+    EXPECT_LE(memory_beside_states(program) + there->planned_bytes(), least);
+    EXPECT_TRUE(std::filesystem::is_empty(disk.path)) << "its files have no names";
+    if (sandbox_is_supported()) {
+        EXPECT_THAT(text_of_process(workers_of(::getpid()).at(0), "status"), HasSubstr("Seccomp:\t2\n"));
+    }
+    kernels::State own = task.initial(), other = task.initial();
+    EXPECT_EQ(there->trace(other), here.trace(own));
+    EXPECT_EQ(there->outputs(other, {0, 2}), here.outputs(own, {0, 2}));
+    EXPECT_EQ(there->step(other).size(), here.step(own).size());
+    EXPECT_EQ(other, own);
+    const auto wanted = train(task, here, own);
+    Roots roots;
+    bool killed = false;
+    train(task, *there, other, roots, [&](const Progress& progress) {
+        if (progress.step == 15 && !std::exchange(killed, true))
+            for (const int worker : workers_of(::getpid())) ::kill(worker, SIGKILL);
+        return true;
+    });
+    EXPECT_EQ(roots, wanted);
+    EXPECT_EQ(other, own);
+    EXPECT_EQ(record_->figures().deaths, 1u);
+    little.limits.share = std::uint64_t{1} << 30;
+    EXPECT_EQ(runner_of(task, little)->disk_bytes(), 0u) << "what fits the memory stays there";
 }
 
 TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {

@@ -87,9 +87,9 @@ std::vector<Bytes> seeds() {
           WorkerRequest(Outputs{{0, 2}}), WorkerRequest(Partial{1, 2, 3, 4, 5})})
         out.push_back(with_kind(0, encode(request)));
     for (const WorkerReply& reply :
-         {WorkerReply(Ready{9, true}), WorkerReply(Stepped{{{{"loss", 0.5f}}, {}}}), WorkerReply(Stored{4}),
+         {WorkerReply(Ready{9, true, 7}), WorkerReply(Stepped{{{{"loss", 0.5f}}, {}}}), WorkerReply(Stored{4}),
           WorkerReply(Roots{4, {Hash32{}, Hash32{}}}), WorkerReply(Failed{true, "why"}),
-          WorkerReply(Ready{kPlannedMax + 1, true}), WorkerReply(Stepped{{std::vector<kernels::Metric>(3)}}),
+          WorkerReply(Ready{kPlannedMax + 1, true, 0}), WorkerReply(Stepped{{std::vector<kernels::Metric>(3)}}),
           WorkerReply(Stepped{{2, std::vector<kernels::Metric>(kMetricsAtOnce)}})})
         out.push_back(with_kind(1, encode(reply)));
     Bytes talk = framed(SetProgram{7, program().size(), DeviceChoice::cpu});

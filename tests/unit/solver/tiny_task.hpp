@@ -62,8 +62,8 @@ struct TinyTask {
     kernels::CommittedProgram train, init;
     std::vector<kernels::Tensor> data;
 
-    explicit TinyTask(std::uint64_t steps = 10, std::uint64_t interval = 4)
-        : TinyTask(programs(steps), steps, interval) {}
+    explicit TinyTask(std::uint64_t steps = 10, std::uint64_t interval = 4, std::uint64_t hidden = 9)
+        : TinyTask(programs(steps, hidden), steps, interval) {}
 
     kernels::Inputs inputs() const {
         kernels::Inputs inputs{terms.seed, {}};
@@ -73,9 +73,9 @@ struct TinyTask {
     kernels::State initial() { return kernels::run_initialiser(init.program(), terms.seed, pool); }
 
 private:
-    static kernels::TrainingPrograms programs(std::uint64_t steps) {
+    static kernels::TrainingPrograms programs(std::uint64_t steps, std::uint64_t hidden) {
         kernels::ModelSpec model;
-        model.hidden = {9};
+        model.hidden = {hidden};
         model.input = {1, 5, 7};
         model.classes = 3;
         kernels::TrainingSpec training;

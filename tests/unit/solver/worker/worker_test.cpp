@@ -39,7 +39,7 @@ std::vector<WorkerRequest> every_request() {
             SetInputs{6}};
 }
 std::vector<WorkerReply> every_reply() {
-    return {Ready{9, true},
+    return {Ready{9, true, 7},
             Done{},
             Stepped{{{{"loss", 0.5f}, {"", -1.0f}}, {}}},
             Left{},
@@ -69,9 +69,9 @@ TEST(WorkerMessages, HaveOneEncodingAndNothingShorterOrLongerIsOne) {
 }
 
 TEST(WorkerMessages, WithMorePlannedBytesOrMetricsThanThereCanBeAreRefusedByName) {
-    EXPECT_TRUE(decode_worker_reply(encode(WorkerReply(Ready{kPlannedMax, true}))).has_value());
+    EXPECT_TRUE(decode_worker_reply(encode(WorkerReply(Ready{kPlannedMax, true, kPlannedMax}))).has_value());
     for (const std::uint64_t bytes : {kPlannedMax + 1, UINT64_MAX}) {
-        const auto refused = decode_worker_reply(encode(WorkerReply(Ready{bytes, true})));
+        const auto refused = decode_worker_reply(encode(WorkerReply(Ready{bytes, true, 0})));
         ASSERT_FALSE(refused.has_value()) << bytes;
         EXPECT_EQ(refused.error(), CodecError::too_long);
     }
@@ -398,7 +398,7 @@ TEST(ExchangeTime, IsMoreThanAnyHonestStepTakesAndEnds) {
 }
 
 TEST(WorkerLimitsTest, AreWordsOfACommandLine) {
-    const auto again = parse_worker_limits(words_of({12345, 3, false}));
+    const auto again = parse_worker_limits(words_of({12345, 3, false, {}, 0, 0}));
     ASSERT_TRUE(again.has_value());
     EXPECT_EQ(again->memory, 12345u);
     EXPECT_EQ(again->threads, 3u);
@@ -406,7 +406,16 @@ TEST(WorkerLimitsTest, AreWordsOfACommandLine) {
     EXPECT_FALSE(parse_worker_limits({}).has_value());
     EXPECT_FALSE(parse_worker_limits({"1", "x", "sandbox"}).has_value());
     EXPECT_FALSE(parse_worker_limits({"1", "100000", "sandbox"}).has_value());
-    EXPECT_FALSE(parse_worker_limits({"1", "1", ""}).has_value());
+    EXPECT_FALSE(parse_worker_limits({"1", "1", "", "memory"}).has_value());
+    EXPECT_TRUE(again->offload.empty());
+    const auto disk = parse_worker_limits(words_of({12345, 3, true, "/a disk", 678, 90}));
+    ASSERT_TRUE(disk.has_value());
+    EXPECT_EQ(disk->offload, "/a disk");
+    EXPECT_EQ(disk->share, 678u);
+    EXPECT_EQ(disk->disk, 90u);
+    EXPECT_FALSE(parse_worker_limits({"1", "1", "open", "disk", "1", "1"}).has_value());
+    EXPECT_FALSE(parse_worker_limits({"1", "1", "open", "disk", "1", "x", "/d"}).has_value());
+    EXPECT_FALSE(parse_worker_limits({"1", "1", "open", "other"}).has_value());
 }
 
 TEST(WorkerRecordTest, ATaskThatEndsItsWorkerIsInBackoffAndNoOther) {
