@@ -124,6 +124,8 @@ void continue_without_silent(Effects& fx, market::Audit& audit, DrawResult last)
         draw_again(fx, audit);
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
+    } else if (views::is_private(fx.state, audit.task, audit.run, audit.segment)) {
+        close_without_verdict(fx, audit);  // 21.13.34
     } else if (count(audit, SeatState::released) != 0 && last != DrawResult::busy) {
         // 14.10: no drawn auditor, over all draws, came to a verdict. Silence may have other reasons than missing
         // data, so stake is lost only when most auditors reported that it was not served.

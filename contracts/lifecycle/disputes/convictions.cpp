@@ -54,6 +54,9 @@ market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
     return market::conviction(run.locked, market::audit_fee(fx.params, spec), fx.params);
 }
 
+/// The first segment that what was proved makes wrong. 21.13.31: a false first state is disputed with a later one.
+std::uint64_t wrong_from(const market::Dispute& won) { return market::is_initial(won.kind) ? 0 : won.segment; }
+
 /// 13.7.1: remembers what was proved, for starts that follow from it. Each run is convicted once.
 void note_conviction(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
     auto convictions = list<ConvictedSegment>(fx.state, keys::convictions(task));
@@ -76,7 +79,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     std::vector<Share> shares;
     if (proves) shares.push_back({dispute.challenger, parts.costs});
     if (proves || claimant != dispute.challenger) shares.push_back({claimant, parts.share});
-    if (proves) note_conviction(fx, dispute.task, dispute.run, dispute.segment);
+    if (proves) note_conviction(fx, dispute.task, dispute.run, wrong_from(dispute));
     forfeit_run(fx, dispute.task, dispute.run, run.locked, shares, reason, dispute.segment);
 }
 

@@ -25,6 +25,12 @@ std::optional<market::MemberSegment> segment_before(const StateView& view, const
     return call.index == 0 ? std::nullopt : views::member_segment(view, call.task, call.run, call.index - 1);
 }
 
+/// 21.13.33: whether the state may only be shown once the first one is, which is disputed together with what follows it.
+bool waits_for_first(const StateView& view, const OpenMember& call, const market::GroupSpec& terms) {
+    if (terms.private_sets == 0 || call.index == 0) return false;
+    return !must_load<market::Checkpoint>(view, keys::checkpoint(call.task, call.run, 0)).opened;
+}
+
 std::vector<Hash32> shared_of(const verifier::PublicLeaves& shown, const market::GroupSpec& terms) {
     return {shown.leaves.begin(), shown.leaves.begin() + terms.shared};
 }
@@ -110,7 +116,8 @@ CallStatus admit(const OpenMember& call, const TxContext& context, const StateVi
     const auto terms = views::group_spec(view, call.task);
     if (!terms) return CallStatus::not_group;  // 21.8.4
     const CallStatus opening = admit_opening(view, call.task, call.run, call.index, call.salt, call.root);
-    if (opening != CallStatus::ok) return opening;  // 21.8.5
+    if (opening != CallStatus::ok) return opening;                           // 21.8.5
+    if (waits_for_first(view, call, *terms)) return CallStatus::not_opened;  // 21.13.33
     const auto shown = verifier::decode_public_leaves(call.leaves).value();
     const auto segment = segment_before(view, call);
     if (!shows_state(view, call, shown, *terms, shown_tensors(*terms, segment)))

@@ -49,8 +49,9 @@ CallStatus admit(const AdmitMembers& call, const TxContext& context, const State
     if (is_private != CallStatus::ok) return is_private;
     if (task->requester != context.sender) return CallStatus::not_requester;  // 21.13.14
     if (market::is_final(task->state)) return CallStatus::wrong_task_state;   // 21.13.15
-    if (join(views::admitted(view, call.task), call.accounts).size() > market::kAdmittedMax)
-        return CallStatus::too_many_open;  // 21.13.16
+    const Accounts known = views::admitted(view, call.task), admitted = join(known, call.accounts);
+    if (admitted == known) return CallStatus::already_committed;                   // 21.13.35
+    if (admitted.size() > market::kAdmittedMax) return CallStatus::too_many_open;  // 21.13.16
     return CallStatus::ok;
 }
 

@@ -66,6 +66,38 @@ TEST_F(PrivateGroups, AnAuditorThatWithdrawsIsDrawnNoMore) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
+/// 21.13.34. It pays the fees of its reports, and ends no run: elsewhere most auditors would have to be unserved, and here
+/// it may be the only one.
+TEST_F(PrivateGroups, AnAuditorThatReportsTilesAndGivesNoVerdictEndsNoRun) {
+    begin();
+    consent(0, {"v2"});
+    for (const std::uint32_t index : {0u, 1u, 2u}) ASSERT_EQ(train(index), CallStatus::ok);
+    spread({0, 1, 2});
+    const auto audit = [&] { return views::audit(state, segment(0, 0).audit); };
+    std::uint64_t reported = 0;
+    ASSERT_TRUE(advance_until(
+        [&] {
+            for (const std::uint32_t index : {0u, 1u, 2u}) serve_member(index);
+            const auto now = audit();
+            if (!now || now->phase != AuditPhase::collecting || reported >= params.reports)
+                return now.has_value() && now->phase == AuditPhase::closed;
+            if (views::open_reports(state, 1).empty() &&
+                send("v2", ReportUnavailable{1, 1, 0, 0, 0, reported}, params.report_fee) == CallStatus::ok) {
+                answer_report(views::open_reports(state, 1).at(0), solver_of(0));
+                ++reported;
+            }
+            return false;
+        },
+        400));
+    EXPECT_EQ(reported, params.reports);
+    EXPECT_EQ(audit()->seats.at(0).state, market::SeatState::released);
+    EXPECT_EQ(run(0).state, RunState::running);
+    EXPECT_EQ(segment(0, 0).state, SegmentState::unaudited);
+    EXPECT_TRUE(all<Slashed>().empty());
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 1; }));
+    EXPECT_FALSE(run(0).earned.is_zero());
+}
+
 TEST_F(PrivateGroups, AMemberThatCheatsDoesNotEndItsAuditByWithdrawing) {
     begin();
     consent(1, {"v3"});

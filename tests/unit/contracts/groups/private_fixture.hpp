@@ -2,6 +2,7 @@
 // A private group with three seats on the made-up states of group_fixture.hpp.
 #pragma once
 
+#include "contracts/lifecycle/audits/reports.hpp"
 #include "tests/unit/contracts/groups/group_fixture.hpp"
 
 namespace retrace::contracts {
@@ -59,6 +60,14 @@ protected:
         }
         spread(members);
         ASSERT_TRUE(serve_until([&] { return group().round > now; }));
+    }
+    /// Does what answerUnavailable::apply does: made-up states have no tiles to prove.
+    void answer_report(std::uint64_t id, const std::string& by) {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        close_report(fx, id, party(by));
+        resume_after_answer(fx, views::report(next, id).value());
+        state.apply(next.diff());
     }
     void play_all_rounds() {
         while (group().phase != GroupPhase::over) play_private_round({0, 1, 2});

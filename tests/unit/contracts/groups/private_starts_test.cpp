@@ -37,6 +37,39 @@ TEST_F(PrivateGroups, AFirstStateIsDisputedUntilWhatTakesInRecordsIsFinal) {
     EXPECT_TRUE(segment(1, 1).audits != 0 || segment(1, 1).state == SegmentState::waiting_draw);
 }
 
+/// 21.13.33. A false first state that is shown last would be compared with nothing: the window of segment 1 could be over.
+TEST_F(PrivateGroups, TheFirstStateIsOpenedBeforeAnyOther) {
+    begin();
+    play_private_round({0, 1, 2});
+    for (const std::uint32_t index : {0u, 1u, 2u})
+        ASSERT_EQ(send(solver_of(index), next_commit(index, 1, 0)), CallStatus::ok) << last.revert_reason;
+    const auto point = [&](std::uint64_t i) { return views::checkpoint(state, 1, 0, i).value(); };
+    // Run 0 shows what it has to as late as it may.
+    const auto others_act = [&] {
+        for (const std::uint32_t index : {1u, 2u}) serve_member(index);
+        audit_members();
+    };
+    ASSERT_TRUE(advance_until([&] { return others_act(), is_opening_due(0, 1, point(1)); }));
+    ASSERT_FALSE(point(0).opened);
+    EXPECT_TRUE(is_opening_due(0, 0, point(0))) << "the clock of the first state begins no later";
+    EXPECT_EQ(send(solver_of(0), opening(0, 1)), CallStatus::not_opened);
+    ASSERT_NE(point(0).open_deadline, 0u);
+    while (height + 1 < point(0).open_deadline) others_act(), next_block();
+    ASSERT_EQ(run(0).state, RunState::running);
+    EXPECT_EQ(send(solver_of(0), opening(0, 1)), CallStatus::not_opened);
+    ASSERT_EQ(send(solver_of(0), opening(0, 0)), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(send(solver_of(0), opening(0, 1)), CallStatus::ok) << last.revert_reason;
+    ASSERT_TRUE(serve_until([&] { return segment(1, 0).window_end != 0; }));
+    EXPECT_GE(segment(1, 0).window_end, point(0).open_height + params.challenge_blocks);
+    ASSERT_EQ(send("v1", ChallengeInitial{1, 0, word("right")}, challenge_bond()), CallStatus::ok)
+        << last.revert_reason;
+    ASSERT_TRUE(serve_until([&] { return run(0).state == RunState::forfeited; }));
+    const auto convictions = list<ConvictedSegment>(state, keys::convictions(1));
+    ASSERT_EQ(convictions.size(), 1u);
+    EXPECT_EQ(convictions[0].run, 0u);
+    EXPECT_EQ(convictions[0].segment, 0u) << "all that follows from its first state is wrong, not its records alone";
+}
+
 TEST_F(PrivateGroups, WhatFirstTakesInRecordsIsAlwaysAudited) {
     begin(1);  // Nothing else is drawn.
     play_all_rounds();
