@@ -20,6 +20,7 @@
 #include "node/net/http_head.hpp"
 #include "node/platform/disk_memory.hpp"
 #include "node/platform/machine_memory.hpp"
+#include "node/platform/memory_dumps.hpp"
 #include "node/platform/permissions.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/data/dataset.hpp"
@@ -170,6 +171,8 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
 }
 
 Status<> AgentProcess::load_private_data() {
+    // Before any of it is in memory: a core file would be on this machine's disk, or go to whoever collects them.
+    if (!options_.private_data.empty()) RETRACE_CHECK(forbid_memory_dumps());
     for (const auto& [folder, task, member] : options_.private_data) {
         auto data = load_dataset(folder);
         if (!data) return error("--data " + folder.string() + ": " + data.error().message);
@@ -177,7 +180,6 @@ Status<> AgentProcess::load_private_data() {
             own_data_ = data->roots();
         } else {
             audited_data_.push_back({task, member, data->roots()});
-            private_data_.allow(task, data->roots());
         }
         for (DataSet::Part& part : data->parts) {
             private_roots_.insert(part.root);
@@ -185,13 +187,6 @@ Status<> AgentProcess::load_private_data() {
         }
     }
     return Unit{};
-}
-
-bool AgentProcess::has_data_of(std::uint64_t task, const ledger::Address& member,
-                               const std::vector<Hash32>& roots) const {
-    return std::ranges::any_of(audited_data_, [&](const AuditedData& data) {
-        return data.task == task && data.member == member && data.roots == roots;
-    });
 }
 
 Status<> AgentProcess::open_stores() {

@@ -11,6 +11,7 @@
 #include "node/agents/account_guard.hpp"
 #include "node/agents/agent_board.hpp"
 #include "node/agents/chain_reader.hpp"
+#include "node/agents/data_use.hpp"
 #include "node/agents/earnings.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/agents/submitter.hpp"
@@ -111,19 +112,10 @@ public:
     TaskJournals& journals() noexcept { return *journals_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
-    /// Data sets of a member that a verifier audits, in the order in which a program takes them.
-    struct AuditedData {
-        std::uint64_t task = 0;
-        ledger::Address member;
-        std::vector<Hash32> roots;
-    };
-
     solver::PrivateData& private_data() noexcept { return private_data_; }
     /// Roots of the solver's own data sets, in the order in which a program takes them.
     const std::vector<Hash32>& own_data() const noexcept { return own_data_; }
     const std::vector<AuditedData>& audited_data() const noexcept { return audited_data_; }
-    /// Whether the operator named this member of the task, and its data sets are these.
-    bool has_data_of(std::uint64_t task, const ledger::Address& member, const std::vector<Hash32>& roots) const;
     /// Stops the artifact server from serving these states.
     void withhold(std::set<Hash32> states) { provider_->withhold(std::move(states)); }
     /// Stops it from serving any state of these programs or plans. A party that audits private data serves no state before

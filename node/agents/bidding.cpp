@@ -91,9 +91,9 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
                " data sets of their own; name a folder with as many with --data";
     if (group && group->private_sets != 0) {
         const auto posted = views::task(state, id);
-        if (!posted || !options_.data_use.permits(*posted))
-            return "neither it nor its requester is named with --data-for, so its programs may not read the data of "
-                   "--data";
+        if (!posted || !options_.data_use.permits(posted->requester, spec.program_root))
+            return "its requester, or this plan of it, is not named with --data-for, so its programs may not read the "
+                   "data of --data";
     }
     if (!views::may_take_part(state, id, self_)) return "its requester has not admitted this account";
     if (options_.min_per_hour && spec.step_cost == 0)

@@ -34,9 +34,10 @@ void SolverService::offer_seats(const RemoteState& state, const market::Params& 
         solver::SeatView seen;
         state.read([&] {
             seen = seat_view(state, seat, *spec, params, process_->address(), process_->immutable());
-            allow_data(state, seen.terms);
+            (void)may_train(state, seen.terms);  // A seat that its data are not for has no price.
         });
         if (state.failure()) return;
+        if (!fits_data(state, view.height, seat)) continue;  // Before its stake is locked.
         seats_[seat.task] = seat;
         view.seats.push_back(std::move(seen));
     }

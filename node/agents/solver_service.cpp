@@ -12,10 +12,10 @@
 #include "kernels/runtime/dispatch.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/crypto/secret.hpp"
-#include "node/agents/consent_change.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/machine_speed.hpp"
 #include "node/agents/remote_state.hpp"
+#include "node/agents/wide_orders.hpp"
 #include "node/platform/printable.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/data/dataset.hpp"
@@ -24,14 +24,6 @@ namespace retrace::node {
 namespace {
 
 namespace calls = contracts;
-
-template <class Result>
-solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
-    auto run = std::move(order.run);
-    return {std::move(order.what),
-            [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
-            order.fetch_by, std::move(order.stop), order.fetches_of};
-}
 
 /// Logs training progress at a limited rate: the requester's program controls the step rate and the metrics, and must
 /// not fill the disk with the log.
@@ -336,6 +328,8 @@ bool SolverService::take_result() {
     const auto* done = std::get_if<solver::SolverResult>(&*result);
     if (done != nullptr)
         agent_->on_done(*done);
+    else if (const auto* checked = std::get_if<DataChecked>(&*result))
+        data_checks_.on_done(*checked, view_.height);
     else
         disputes_->on_done(std::get<verifier::Answer>(*result));
     report_problems(agent_->take_problems());
@@ -379,7 +373,8 @@ void SolverService::on_block(std::uint64_t height) {
         if (options_.groups && !draining_)
             seats = free_seats(state, process_->address(), process_->immutable(), agent_->ready_seats());
         view = solver_view(state, height, process_->address(), pricing, process_->immutable());
-        for (solver::RunView& run : view.runs) allow_data(state, run.terms);
+        stopped_.clear();
+        for (solver::RunView& run : view.runs) allow_data(state, run);
         view.not_over = runs_not_over(state, process_->address(), process_->checkpoints().runs());
         disputes = dispute_views(state, process_->address(), process_->immutable());
         withheld = withheld_;
@@ -394,6 +389,8 @@ void SolverService::on_block(std::uint64_t height) {
             peers.add(state, {run.terms.id, run.run});
             if (run.member) peers.add_authors(state, authors_of(run.terms.id, *run.member));
         }
+        if (!process_->own_data().empty())
+            for (const FreeSeat& seat : seats) peers.add(state, {seat.task, seat.anchor.run});
         for (const verifier::DisputeView& dispute : disputes)
             if (dispute.member) peers.add_authors(state, authors_of(dispute.terms.id, dispute.member->records));
         peers.add_verifiers(state);
@@ -443,7 +440,13 @@ void SolverService::on_block(std::uint64_t height) {
     journal_.on_view(view, requesters, agent_->waiting());
     play_masks(state, height, view);
     act(view);
-    state.read([&] { update_consent(state, height, view); });
+    state.read([&] {
+        update_consent(state, height, view);
+        leave_stopped(state, height);
+    });
+    data_checks_.forget_unless([&](std::uint64_t task) {
+        return std::ranges::any_of(seats, [&](const FreeSeat& seat) { return seat.task == task; });
+    });
     play(height, disputes);
     process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
@@ -481,43 +484,8 @@ void SolverService::act(const solver::SolverView& view) {
     if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
     if (draining_) drain(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
-    if (out.work) order_thread_.add(process_->in_time(widen(journal_.timed(std::move(*out.work)))));
+    if (out.work) order_thread_.add(process_->in_time(widen<AnyResult>(journal_.timed(std::move(*out.work)))));
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
-}
-
-void SolverService::allow_data(const ledger::StateView& state, solver::TaskTerms& terms) {
-    if (!terms.group || terms.group->private_sets == 0) return;
-    const std::vector<Hash32>& own = process_->own_data();
-    const bool fixed = !terms.data_roots.empty();  // By this account: only it commits to the data of its run.
-    const auto task = contracts::views::task(state, terms.id);
-    const bool named = task && options_.data_use.permits(*task);
-    if (own.empty() || (fixed ? terms.data_roots != own : !named)) return;
-    process_->private_data().allow(terms.id, own);
-    terms.data_roots = own;  // Until they are fixed, those that it would train on.
-}
-
-void SolverService::update_consent(const ledger::StateView& state, std::uint64_t height,
-                                   const solver::SolverView& view) {
-    std::erase_if(consented_, [&](const auto& item) { return height > item.second + kResendBlocks; });
-    for (const solver::RunView& run : view.runs) {
-        const solver::RunKey key{run.terms.id, run.run};
-        const bool is_private = run.terms.group && run.terms.group->private_sets != 0 && !run.may_accept;
-        if (!is_private || consented_.contains(key)) continue;
-        const auto task = contracts::views::task(state, run.terms.id);
-        const market::Consent known = contracts::views::consent(state, run.terms.id, run.run);
-        if (!task) continue;
-        const ConsentChange change = consent_change(options_.consent, known, process_->address(), task->requester);
-        const std::string of = " in task " + std::to_string(run.terms.id);
-        const auto note = [&](const auto& sent) {
-            consented_[key] = height;
-            if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
-        };
-        for (const ledger::Address& account : change.taken_back)
-            note(process_->submitter().send("withdraw consent" + of,
-                                            calls::WithdrawConsent{run.terms.id, run.run, account}));
-        if (!change.given.empty())
-            note(process_->submitter().send("consent" + of, calls::GiveConsent{run.terms.id, run.run, change.given}));
-    }
 }
 
 void SolverService::write_metrics(const solver::SolverView& view, std::size_t disputes) {
@@ -548,7 +516,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
                                                      calls::PlayMove{move.dispute, *bytes});
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
-    if (played.work) order_thread_.add(process_->in_time(widen(std::move(*played.work))));
+    if (played.work) order_thread_.add(process_->in_time(widen<AnyResult>(std::move(*played.work))));
 }
 
 }  // namespace retrace::node

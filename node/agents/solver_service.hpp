@@ -8,6 +8,7 @@
 #include "node/agents/agent_process.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/cheats.hpp"
+#include "node/agents/data_checks.hpp"
 #include "node/agents/mask_duties.hpp"
 #include "node/agents/order_thread.hpp"
 #include "node/agents/solver_journal.hpp"
@@ -47,7 +48,7 @@ public:
     static Result<std::vector<Choice>> dry_run(const SolverOptions& options, const ledger::Address& self);
 
 private:
-    using AnyResult = std::variant<solver::SolverResult, verifier::Answer>;
+    using AnyResult = std::variant<solver::SolverResult, verifier::Answer, DataChecked>;
 
     SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> process,
                   std::unique_ptr<WorkerProcesses> workers);
@@ -78,8 +79,15 @@ private:
     /// meanwhile.
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
-    /// Lets the private groups that the operator named read the data, and those that this account has given them to already.
-    void allow_data(const ledger::StateView& state, solver::TaskTerms& terms);
+    /// Lets the programs of a private group read the data if the operator named its requester; true if they may train on them.
+    bool may_train(const ledger::StateView& state, solver::TaskTerms& terms);
+    /// Lets a run of a private group read the data if the operator named its requester, and else stops its training.
+    void allow_data(const ledger::StateView& state, solver::RunView& run);
+    /// Leaves the private groups that train no more.
+    void leave_stopped(const ledger::StateView& state, std::uint64_t height);
+    /// Whether the plan of a free seat's task is known to take this solver's data; has it compared if nobody has. True for
+    /// tasks that take none.
+    bool fits_data(const RemoteState& state, std::uint64_t height, const FreeSeat& seat);
     /// Sees to it that the auditors of its own data are those of the options, in each of its runs of a private group.
     void update_consent(const ledger::StateView& state, std::uint64_t height, const solver::SolverView& view);
     /// Sends what members owe to the masks of their rounds, and tells the agent those over its messages.
@@ -105,6 +113,9 @@ private:
     std::map<solver::RunKey, std::uint64_t> consented_;  // Run → height at which consent was sent.
     std::map<std::uint64_t, FreeSeat> seats_;            // Seats of the newest view, by task.
     std::map<std::uint64_t, std::uint64_t> joined_;      // Task → height at which joinTask was sent.
+    std::set<solver::RunKey> stopped_;                   // Runs of private groups that may not read the data.
+    std::map<solver::RunKey, std::uint64_t> left_;       // Run → height at which leaveTask was sent for that.
+    DataChecks data_checks_;
     MaskDuties mask_duties_;
     std::map<Bytes, std::uint64_t> mask_calls_;            // Call → height at which it was sent.
     std::map<solver::RunKey, std::string> mask_problems_;  // As last reported.

@@ -12,6 +12,7 @@
 #include "node/agents/consent_change.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/remote_state.hpp"
+#include "node/agents/wide_orders.hpp"
 #include "node/platform/printable.hpp"
 
 namespace retrace::node {
@@ -193,8 +194,12 @@ bool VerifierService::waits_for_place(const RemoteState& state) {
 Status<> VerifierService::run(const std::atomic<bool>& stop) {
     while (!stop && !finished_ && !ended_) {
         if (const auto result = order_thread_.poll()) {
-            if (options_.challenged_task) count(*result);
-            verifier_->on_done(*result);
+            if (const auto* done = std::get_if<verifier::VerifierResult>(&*result)) {
+                if (options_.challenged_task) count(*done);
+                verifier_->on_done(*done);
+            } else {
+                data_checks_.on_done(std::get<DataChecked>(*result), height_);
+            }
         }
         for (const std::string& problem : verifier_->take_problems()) {
             ++problems_;
@@ -228,6 +233,7 @@ void VerifierService::count(const verifier::VerifierResult& result) {
 }
 
 void VerifierService::on_block(std::uint64_t height) {
+    height_ = height;
     const RemoteState state = process_->chain().state(height);
     const auto params = process_->immutable().params(state);
     verifier::VerifierView view;
@@ -264,6 +270,9 @@ void VerifierService::on_block(std::uint64_t height) {
         add(view.watch);
         add(view.offers);
         add(view.reports);
+        for (const AuditedData& data : process_->audited_data())
+            if (const auto task = contracts::views::task(state, data.task))
+                for (const std::uint32_t index : task->active) peers.add(state, {data.task, index});
         peers.add_verifiers(state);
         info = contracts::views::verifier(state, process_->address());
     };
@@ -300,7 +309,7 @@ void VerifierService::on_block(std::uint64_t height) {
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
     finished_ = options_.challenged_task && is_finished(state, view, out);
-    if (out.work) order_thread_.add(process_->in_time(std::move(*out.work)));
+    if (out.work) order_thread_.add(process_->in_time(widen<AnyResult>(std::move(*out.work))));
     // A kept state is proved with its task's program, which possibly nobody else serves by then.
     for (const verifier::KeepView& kept : view.keep) {
         if (tasks.contains(kept.task)) continue;
@@ -321,10 +330,11 @@ void VerifierService::update_consents(const RemoteState& state, std::uint64_t he
     std::erase_if(answered_, [&](const auto& item) { return height > item.second + kResendBlocks; });
     std::map<solver::RunKey, ConsentAnswer> due;
     std::set<Hash32> plans;
+    std::vector<solver::WorkOrder<DataChecked>> orders;
     state.read([&] {
         due.clear();
         plans.clear();
-        for (const AgentProcess::AuditedData& data : process_->audited_data())
+        for (const AuditedData& data : process_->audited_data())
             if (const auto spec = process_->immutable().spec(state, data.task)) plans.insert(spec->program_root);
         for (const std::uint64_t id : views::active_tasks(state)) {
             const auto terms = process_->immutable().group(state, id);
@@ -333,12 +343,15 @@ void VerifierService::update_consents(const RemoteState& state, std::uint64_t he
                 const auto run = views::run(state, id, index);
                 const auto member = views::member(state, id, index);
                 if (!run || !member || run->state != market::RunState::running) continue;
-                const auto answer = consent_answer(views::consent(state, id, index), process_->address(),
-                                                   process_->has_data_of(id, run->solver, member->data));
+                const auto has = has_data(state, height, *run, member->data, orders);
+                if (!has) continue;
+                const auto answer =
+                    consent_answer(views::consent(state, id, index), run->finalised, process_->address(), *has);
                 if (answer != ConsentAnswer::none) due[{id, index}] = answer;
             }
         }
     });
+    for (auto& order : orders) order_thread_.add(process_->in_time(widen<AnyResult>(std::move(order))));
     if (state.failure()) return;
     process_->withhold_programs(std::move(plans));
     for (const auto& [run, answer] : due) {
@@ -352,6 +365,23 @@ void VerifierService::update_consents(const RemoteState& state, std::uint64_t he
                           "withdraw" + of, contracts::WithdrawConsent{run.first, run.second, process_->address()});
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
+}
+
+std::optional<bool> VerifierService::has_data(const ledger::StateView& state, std::uint64_t height,
+                                              const market::Run& run, const std::vector<Hash32>& roots,
+                                              std::vector<solver::WorkOrder<DataChecked>>& orders) {
+    if (!has_data_of(process_->audited_data(), run.task, run.solver, roots)) return false;
+    process_->private_data().allow(run.task, roots);
+    if (const auto known = data_checks_.result(run.task, roots)) {
+        if (!known->empty() && unfit_.insert(run.task).second)
+            spdlog::warn("event=no_consent task={} run={} reason=\"{}\"", run.task, run.index, printable(*known));
+        return known->empty();
+    }
+    const auto terms = process_->immutable().terms(state, run.task);
+    if (!terms) return std::nullopt;
+    if (auto order = data_checks_.order(*terms, roots, {run.task, run.index}, height, task_cache_))
+        orders.push_back(std::move(*order));
+    return std::nullopt;
 }
 
 bool VerifierService::is_finished(const RemoteState& state, const verifier::VerifierView& view,

@@ -7,6 +7,7 @@
 
 #include "node/agents/agent_metrics.hpp"
 #include "node/agents/agent_process.hpp"
+#include "node/agents/data_checks.hpp"
 #include "node/agents/order_thread.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/worker_processes.hpp"
@@ -39,6 +40,8 @@ public:
     const ReplayedSegments& replayed() const noexcept { return replayed_; }
 
 private:
+    using AnyResult = std::variant<verifier::VerifierResult, DataChecked>;
+
     VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> process,
                     std::unique_ptr<WorkerProcesses> workers);
     Status<> enroll();
@@ -56,6 +59,10 @@ private:
     /// Accepts the consents of the members of private groups that the operator named and whose data are here, withdraws all
     /// others, and keeps the states of their trainings from strangers.
     void update_consents(const RemoteState& state, std::uint64_t height);
+    /// Whether the operator gave it the data of this member, and they fit the member's plan; nullopt: nobody has compared
+    /// them yet, which this orders. Lets the member's task read them.
+    std::optional<bool> has_data(const ledger::StateView& state, std::uint64_t height, const market::Run& run,
+                                 const std::vector<Hash32>& roots, std::vector<solver::WorkOrder<DataChecked>>& orders);
     void write_metrics(const verifier::VerifierView& view);
     /// Whether the task that it challenges runs no more, and there was nothing to do in this block and in some before.
     bool is_finished(const RemoteState& state, const verifier::VerifierView& view,
@@ -69,7 +76,10 @@ private:
     std::unique_ptr<verifier::Verifier> verifier_;
     std::map<solver::RunKey, std::uint64_t> answered_;  ///< Run → height at which its consent was answered.
     Seats seats_;
-    OrderThread<verifier::VerifierResult> order_thread_;
+    DataChecks data_checks_;
+    std::set<std::uint64_t> unfit_;  ///< Tasks whose plan does not take the data: it was said.
+    std::uint64_t height_ = 0;       ///< Of the last block.
+    OrderThread<AnyResult> order_thread_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
     std::optional<std::string> ended_;  ///< Why it must not go on.
     bool waits_ = false;                ///< It has logged that it is a candidate.

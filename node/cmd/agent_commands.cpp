@@ -336,8 +336,10 @@ void add_solver(CLI::App& app, Program& program) {
             "--data", flags->agent.data,
             "Folder of a data set (`retrace data import`) on which it trains in private groups; nobody gets it")
         ->expected(1);
-    command->add_option("--data-for", flags->data_for,
-                        "Tasks, or accounts of requesters, whose programs may read that data set; they can publish it");
+    command->add_option(
+        "--data-for", flags->data_for,
+        "Accounts of requesters whose programs may read that data set, and can publish it; ACCOUNT:ROOT "
+        "for tasks of the plan with this root alone");
     command->add_option(
         "--consent", flags->consent,
         "Accounts that have that data set from you and may audit the training on it; without one that was "

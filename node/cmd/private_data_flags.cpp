@@ -17,6 +17,18 @@ std::optional<std::uint64_t> parse_task(const std::string& text) {
     return whole && task != 0 ? std::optional(task) : std::nullopt;
 }
 
+/// Adds REQUESTER or REQUESTER:ROOT; false if the text is neither.
+bool add_data_use(const std::string& text, DataUse& out) {
+    const auto colon = text.find(':');
+    const auto requester = ledger::parse_address(text.substr(0, colon));
+    if (!requester) return false;
+    if (colon == std::string::npos) return out.requesters.insert(*requester), true;
+    const auto root = from_hex(text.substr(colon + 1));
+    if (!root || root->size() != Hash32::size()) return false;
+    out.plans.emplace(*requester, to_hash32(*root));
+    return true;
+}
+
 }  // namespace
 
 Status<> set_own_data(const OwnDataFlags& flags, SolverOptions& out) {
@@ -27,21 +39,17 @@ Status<> set_own_data(const OwnDataFlags& flags, SolverOptions& out) {
     if (out.consent.size() > market::kConsentedMax)
         return error("--consent names " + std::to_string(out.consent.size()) + " accounts, and a member has at most " +
                      std::to_string(market::kConsentedMax) + " auditors");
-    for (const std::string& text : flags.data_for) {
-        const auto task = parse_task(text);
-        const auto requester = ledger::parse_address(text);
-        if (!task && !requester)
-            return error("--data-for must be a task's number, or the account of a requester, 0x and 40 hex digits");
-        if (task)
-            out.data_use.tasks.insert(*task);
-        else
-            out.data_use.requesters.insert(*requester);
-    }
+    for (const std::string& text : flags.data_for)
+        if (!add_data_use(text, out.data_use))
+            return error("--data-for must be the account of a requester, 0x and 40 hex digits" +
+                         std::string(parse_task(text) ? ": anybody may post the task that gets a number" : "") +
+                         "; followed by : and the plan's root (64 hex digits, program_root of `task show --json`), for "
+                         "tasks of that plan alone");
     if (flags.folders.empty() && (!out.consent.empty() || !flags.data_for.empty()))
         return error("--consent and --data-for are about one's own data; name the folder of these with --data");
     if (!flags.folders.empty() && flags.data_for.empty())
         return error(
-            "--data needs --data-for: the tasks, or the requesters, whose programs may read the data. What a member "
+            "--data needs --data-for: the requesters whose programs may read the data. What a member "
             "sends is public, so a requester's program can publish them");
     return Unit{};
 }

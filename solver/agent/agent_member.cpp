@@ -18,6 +18,8 @@ std::set<std::uint64_t> asked_states(const RunView& run) {
     std::set<std::uint64_t> out(run.open_segments.begin(), run.open_segments.end());
     out.insert(run.reveal_segments.begin(), run.reveal_segments.end());
     out.insert(run.open_roots.begin(), run.open_roots.end());
+    // Contracts 21.13.33: others are refused until the first state is open.
+    if (run.terms.group->private_sets != 0 && out.contains(0)) return {0};
     return out;
 }
 

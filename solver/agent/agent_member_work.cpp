@@ -85,7 +85,8 @@ Prepared SolverAgent::prepare_member(const RunView& run, std::uint64_t promised)
     const auto plan = task_cache_.plan(run.terms);
     if (!plan) return fail(plan.error());
     out.inner = (*plan)->program(kernels::Phase::inner).header();
-    if (run.terms.group->private_sets != 0 && run.terms.data_roots.empty()) {
+    // One that runs without still opens and serves what it has committed to.
+    if (run.terms.group->private_sets != 0 && run.terms.data_roots.empty() && run.may_accept) {
         out.problem = kNoData;
         return out;
     }

@@ -164,8 +164,20 @@ Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::data_of_group(const
                                                                            const kernels::Program& inner) {
     if (!terms.group || terms.group->private_sets == 0) return fetch_data(source_, inner, terms.data_roots, pool_);
     if (terms.data_roots.empty()) return std::vector<kernels::Tensor>{};
+    return own_data().take(terms.id, inner, terms.data_roots);
+}
+
+const PrivateData& TaskCache::own_data() const {
     static const PrivateData kNone;
-    return (private_ != nullptr ? *private_ : kNone).take(terms.id, inner, terms.data_roots);
+    return private_ != nullptr ? *private_ : kNone;
+}
+
+Result<Unit, Unavailable> TaskCache::check_private(const TaskTerms& terms, const std::vector<Hash32>& roots) {
+    const auto plan = fetch_plan(source_, terms.program_root, terms.program_bytes);
+    if (!plan) return unavailable(plan.error().message, ReportKind::program);
+    const auto fits = own_data().fits((*plan)->states(), roots);
+    if (!fits) return unavailable(fits.error().message, std::nullopt);
+    return Unit{};
 }
 
 Result<std::shared_ptr<const CommittedPlan>, Unavailable> TaskCache::plan(const TaskTerms& terms) {

@@ -68,6 +68,9 @@ public:
     void set_states_on_disk() { states_on_disk_ = true; }
     /// Where data sets of private groups are; outlives the cache. Without it such a group's inner steps do not run here.
     void set_private(const PrivateData& data) { private_ = &data; }
+    /// Fetches the plan of a private group and compares data sets of this party with it, by PrivateData::fits. The error's
+    /// kind is none if the plan is here and the data differ.
+    Result<Unit, Unavailable> check_private(const TaskTerms& terms, const std::vector<Hash32>& roots);
     /// Called repeatedly while the memory quota does not suffice; returns whether it freed something.
     using FreeMemory = std::function<bool()>;
     /// Returns the task's material; fetches and checks what is not cached. The error says what cannot be fetched, is
@@ -131,6 +134,7 @@ private:
     /// The data sets of the inner steps. None for a party that has no data of the member: it replays segments without.
     Result<std::vector<kernels::Tensor>, Unavailable> data_of_group(const TaskTerms& terms,
                                                                     const kernels::Program& inner);
+    const PrivateData& own_data() const;
 
     ArtifactSource& source_;
     kernels::ThreadPool& pool_;

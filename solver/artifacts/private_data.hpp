@@ -18,6 +18,9 @@ public:
     /// `root` is the tensor's.
     void add(const Hash32& root, kernels::Tensor tensor);
     bool has(const std::vector<Hash32>& roots) const;
+    /// Whether these roots are of data sets that are here, with the number, dtypes and shapes that `program` takes. The error
+    /// says what differs.
+    Status<> fits(const kernels::Program& program, const std::vector<Hash32>& roots) const;
     /// Lets the programs of a task read the data sets with these roots.
     void allow(std::uint64_t task, const std::vector<Hash32>& roots);
     /// Copies of the data sets of `program` with these roots. The error names one that the task may not use or that is not
@@ -26,6 +29,8 @@ public:
                                                            const std::vector<Hash32>& roots) const;
 
 private:
+    Status<> compare(const kernels::Program& program, const std::vector<Hash32>& roots) const;
+
     mutable std::mutex mutex_;
     std::map<Hash32, kernels::Tensor> tensors_;
     std::map<std::uint64_t, std::set<Hash32>> allowed_;  ///< By task.

@@ -2,6 +2,7 @@
 // The main function of a worker process: it gives up its rights before it reads a stranger's data.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +57,9 @@ std::optional<std::pair<int, int>> take_standard_streams() {
 Status<> confine(const WorkerLimits& limits) {
     offer_to_the_oom_killer();
     const bool files = !limits.offload.empty();
-    if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, files ? limits.disk : 0) || !limit(RLIMIT_DATA, limits.memory))
+    // A limit of 0 stops no handler of core files that the kernel pipes them to.
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || !limit(RLIMIT_CORE, 0) ||
+        !limit(RLIMIT_FSIZE, files ? limits.disk : 0) || !limit(RLIMIT_DATA, limits.memory))
         return error("the worker's limits cannot be set");
     (void)kernels::cpu_level();  // Requests AMX registers from the kernel, which the sandbox would refuse.
     return limits.sandbox ? enter_sandbox(files) : Status<>(Unit{});

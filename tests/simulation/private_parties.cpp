@@ -56,7 +56,8 @@ void SolverParty::update_consent(const ledger::StateView& view, std::uint64_t he
         const auto last = consented_.find(key);
         if (!is_private(run) || run.may_accept || (last != consented_.end() && height < last->second + kResendBlocks))
             continue;
-        const auto change = node::consent_change(wanted, views::consent(view, key.first, key.second), address(),
+        const auto change = node::consent_change(wanted, views::consent(view, key.first, key.second),
+                                                 views::run(view, key.first, key.second)->finalised, address(),
                                                  views::task(view, key.first)->requester);
         if (change.given.empty()) continue;
         consented_[key] = height;
@@ -96,7 +97,7 @@ void VerifierParty::update_consents(const ledger::StateView& view, std::uint64_t
             const bool has = members.contains(run->solver) && member->data == roots_of(data_of_member(run->solver));
             if (has) memory_->data.allow(id, member->data);
             const auto last = consents_.find({id, index});
-            const auto answer = node::consent_answer(views::consent(view, id, index), address(), has);
+            const auto answer = node::consent_answer(views::consent(view, id, index), run->finalised, address(), has);
             if (answer != node::ConsentAnswer::accept ||
                 (last != consents_.end() && height < last->second + kResendBlocks))
                 continue;

@@ -59,11 +59,14 @@ TEST_F(AgentConfig, PrivateDataAreForWhatTheOperatorNames) {
     const std::string account = "0x00000000000000000000000000000000000000";
     EXPECT_THAT(said({"--data", "F"}).text, HasSubstr("--data needs --data-for"));
     EXPECT_EQ(said({"--data", "F"}).code, 2);
-    EXPECT_THAT(said({"--data-for", "3"}).text, HasSubstr("name the folder"));
-    for (const char* wrong : {"0", "3x", "0x12", "alice"})
+    const std::string whom = account + "08", plan = whom + ":" + std::string(64, 'a');
+    EXPECT_THAT(said({"--data-for", whom}).text, HasSubstr("name the folder"));
+    for (const std::string& wrong : {std::string("0"), std::string("3x"), std::string("0x12"), std::string("alice"),
+                                     whom + ":", whom + ":3", plan + "a", plan + "ab", ":" + plan})
         EXPECT_THAT(said({"--data", "F", "--data-for", wrong}).text, HasSubstr("--data-for must be")) << wrong;
-    EXPECT_THAT(said({"--data", "F", "--data-for", "3", account + "07"}).text, HasSubstr("/missing")) << "it goes on";
-    std::vector<std::string> many{"--data", "F", "--data-for", "3", "--consent"};
+    EXPECT_THAT(said({"--data", "F", "--data-for", "3"}).text, HasSubstr("anybody may post the task"));
+    EXPECT_THAT(said({"--data", "F", "--data-for", plan, whom}).text, HasSubstr("/missing")) << "it goes on";
+    std::vector<std::string> many{"--data", "F", "--data-for", whom, "--consent"};
     for (int i = 10; i < 26; ++i) many.push_back(account + std::to_string(i));
     many.push_back(many.back());
     EXPECT_THAT(said(many).text, HasSubstr("/missing")) << "sixteen, one of them twice";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "solver/agent/member.hpp"
+#include "tests/unit/solver/rounds/mini_group.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -61,6 +62,39 @@ TEST(PrivateMember, AStateThatItHasMadeIsCommittedAsWhatItIs) {
     const auto trained = next_segment(member_at(3), 6, terms, {kernels::header_step(3, 5), std::nullopt});
     ASSERT_TRUE(trained.has_value());
     EXPECT_EQ(span_of(*trained, kernels::header_step(3, 5), terms.steps_max)->steps, 4u);
+}
+
+/// Contracts 21.13.33. A member whose operator withdrew its data opens what it has committed to, and trains no more.
+TEST(PrivateMember, OpensItsFirstStateBeforeAnyOtherAlsoWithoutData) {
+    test::TinyGroup task;
+    test::MiniGroup group(task, 2);
+    for (int i = 0; i < 200 && group.run(0).next_state < 4; ++i) group.block();
+    ASSERT_GE(group.run(0).next_state, 4u);
+    test::GroupParty& party = group.party(0);
+    party.start();
+    const auto opened = [&](const std::vector<std::uint64_t>& due) {
+        std::set<std::uint64_t> out;
+        for (int i = 0; i < 30; ++i) {
+            ++group.height;
+            SolverView view = group.view_of(0);
+            RunView& run = view.runs.at(0);
+            run.terms.group->private_sets = 2;
+            run.terms.data_roots.clear();
+            run.open_roots = due;
+            run.member->may_commit = run.member->may_go_on = false;
+            auto now = party.agent->on_view(view);
+            for (const SolverMove& move : now.moves) {
+                if (const auto* opening = std::get_if<OpenMember>(&move)) out.insert(opening->opening.index);
+                EXPECT_FALSE(std::holds_alternative<CommitRound>(move));
+            }
+            if (!now.work) continue;
+            EXPECT_FALSE(now.work->what.starts_with("train")) << now.work->what;
+            party.agent->on_done(now.work->run());
+        }
+        return out;
+    };
+    EXPECT_EQ(opened({0, 1, 2}), std::set<std::uint64_t>{0});
+    EXPECT_EQ(opened({1, 2}), (std::set<std::uint64_t>{1, 2}));
 }
 
 }  // namespace
