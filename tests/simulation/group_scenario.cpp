@@ -2,6 +2,7 @@
 #include "tests/simulation/group_scenario.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace retrace::sim {
 namespace {
@@ -141,6 +142,14 @@ Scenario group_scenario(std::uint64_t seed) {
         if (malicious && data.chance(400)) {
             out.solvers[0].switches_data = data.chance(500);
             out.solvers[0].false_start = !out.solvers[0].switches_data;
+        }
+        if (malicious && data.chance(150)) {
+            out.solvers[0].opens_late = out.solvers[0].opens_late || data.chance(500);
+            VerifierRole& silent = out.verifiers[0];
+            const VerifierRole before = std::exchange(silent, *verifier_named("false_reporter"));
+            silent.no_verdicts = true;
+            silent.speed_bp = before.speed_bp;
+            silent.has_data_of = before.has_data_of;
         }
     }
     return out;

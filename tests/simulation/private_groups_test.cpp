@@ -98,8 +98,31 @@ TEST_P(BadAuditorByConsent, CostsNobodyElseAnything) {
     EXPECT_EQ(member_of(outcome, "solver0").state, RunState::settled);
 }
 INSTANTIATE_TEST_SUITE_P(Names, BadAuditorByConsent,
-                         ::testing::Values("guesser", "no_show", "never_reveals", "false_accuser", "griefer"),
+                         ::testing::Values("guesser", "no_show", "never_reveals", "false_accuser", "false_reporter",
+                                           "griefer"),
                          [](const auto& info) { return std::string(info.param); });
+
+/// It has used up its reports and is the only account that may be drawn: elsewhere a run that nobody could audit is lost.
+TEST(PrivateGroups, AnAuditorThatReportsWhatIsServedAndGivesNoVerdictEndsNoRun) {
+    Scenario scenario = private_group("honest");
+    scenario.verifiers[0] = *verifier_named("false_reporter");
+    scenario.verifiers[0].no_verdicts = true;
+    give_data(scenario, 0, 0);
+    give_data(scenario, 1, 0);
+    const Outcome outcome = play(5, scenario, catalogue(), {});
+    expect_others_paid(outcome);
+    EXPECT_EQ(member_of(outcome, "solver0").state, RunState::settled);
+    EXPECT_EQ(member_of(outcome, "solver0").earned, member_of(outcome, "solver0").price * ledger::U256(3));
+}
+
+/// It shows its false first state as late as it may, so that nobody could compare it with anything.
+TEST(PrivateGroups, AFalseFirstStateThatIsShownLateConvictsToo) {
+    Scenario scenario = private_group("false_start");
+    scenario.solvers[0].opens_late = true;
+    const Outcome outcome = play(4, scenario, catalogue(), {});
+    expect_others_paid(outcome);
+    EXPECT_EQ(member_of(outcome, "solver0").state, RunState::forfeited);
+}
 
 /// A requester that lets only accounts of its own take part, of which one sends garbage: it is paid from its own escrow, and
 /// verifiers are paid for what they audit.

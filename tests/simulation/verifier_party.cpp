@@ -15,7 +15,7 @@ constexpr std::uint64_t kBeaconLength = 4096;  // More epochs than a simulated r
 }  // namespace
 
 std::string VerifierRole::describe() const {
-    if (fraud) return std::string(verifier::slug(*fraud));
+    if (fraud) return std::string(verifier::slug(*fraud)) + (no_verdicts ? "+no_verdicts" : "");
     return colludes ? "colluder" : "honest";
 }
 
@@ -24,6 +24,8 @@ VerifierParty::VerifierParty(World& world, NodeId id, std::string name, Verifier
 
 std::unique_ptr<verifier::Verifier> VerifierParty::adversary(const verifier::VerifierConfig& config,
                                                              std::unique_ptr<verifier::Verifier> honest) {
+    if (role_.no_verdicts)
+        honest = verifier::make_attacker(verifier::VerifierAttack::no_show, config, std::move(honest));
     if (role_.fraud) return verifier::make_attacker(*role_.fraud, config, std::move(honest));
     if (!role_.colludes) return honest;
     const auto whisper = [this](std::uint64_t task, std::uint32_t run, std::uint64_t index) -> std::optional<Hash32> {

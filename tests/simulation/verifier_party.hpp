@@ -10,13 +10,14 @@ namespace retrace::sim {
 
 struct VerifierRole {
     std::optional<verifier::VerifierAttack> fraud;
-    bool colludes = false;  ///< Repeats the roots of every solver that tells it one.
+    bool no_verdicts = false;  ///< Beside its fraud it gives no verdict.
+    bool colludes = false;     ///< Repeats the roots of every solver that tells it one.
     ledger::U256 stake;
     std::uint64_t watch_bp = 0;  ///< Basis points of the opened segments that it replays without being drawn.
     std::uint64_t speed_bp = kFast;
     std::set<std::string> has_data_of = {};  ///< Members of private groups that gave it their data.
 
-    bool honest() const { return !fraud && !colludes; }
+    bool honest() const { return !fraud && !no_verdicts && !colludes; }
     std::string describe() const;
 };
 
