@@ -55,5 +55,24 @@ TEST_F(Memory, AProgramOfAFewKilobytesThatAsksForGigabytesIsDeclinedByName) {
     do_a_small_task();
 }
 
+/// The state takes 43 MB: six layers of 768 x 768 or more, each with two moments.
+TEST_F(Memory, ASolverWithLessMemoryThanTheStateTrainsOnDisk) {
+    const std::string task =
+        compile(" --hidden 768 768 768 768 768 768 --batch 8 --price-ceiling 1 --steps 4 --checkpoint-every 2", "deep");
+    const fs::path disk = path("disk");
+    start({{Role::cheating_solver, {"--price", "0.3", "--stake", "400000", "--memory", "38"}},
+           {Role::honest_solver, {"--price", "0.5", "--stake", "400000", "--memory", "38", "--offload", disk.string()}},
+           {Role::verifier_1, {}},
+           {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    const std::uint64_t id = submit(task);
+    ASSERT_NE(id, 0U);
+    EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");
+    EXPECT_EQ(fetched_root(id), root_of(task));
+    EXPECT_THAT(log_of(Role::cheating_solver), HasSubstr("bytes of memory and 39845888 are allowed (--memory)"))
+        << "without a disk";
+    EXPECT_TRUE(fs::is_empty(disk)) << "its files have no names";
+}
+
 }  // namespace
 }  // namespace retrace::testing
