@@ -33,6 +33,10 @@ export async function aModelOfSeveralRunsHasAReceipt() {
     const browser = await openBrowser();
     const page = await openPage(browser, `${url}/`);
     await go(page, "#/task/1", "two solvers");
+    // What the first run made is not shown as work of the second that waits for its draw.
+    const strip = page.locator(".run").first().locator(".strip");
+    await until(15, "the segments before", async () => (await strip.locator(".before").count()) === Number(runs[1].firstState));
+    assert.match(await strip.getAttribute("aria-label"), new RegExp(`^Segments of run 1: ${Number(runs[1].firstState)} before, `));
     const panel = page.locator("section.panel").filter({ has: page.locator("h2", { hasText: "Model and receipt" }) });
     const check = (file) => panel.locator("input[type=file]").setInputFiles(file);
     const own = path.join(out, "receipt.json");

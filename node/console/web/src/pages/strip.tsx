@@ -11,6 +11,7 @@ const kSegments = 1000; // in one answer of the node
 
 /** A segment as the strip shows it, the latest of its states. `lost`: a dispute about it convicted the solver. */
 export function segmentState(run: Run, segment: Segment | undefined, index: number, lost: boolean): string {
+    if (index < num(run.firstState)) return "before";
     if (!segment) return index < num(run.nextState) - 1 ? "committed" : "pending";
     if (lost || segment.segment.openDisputes > 0) return "disputed";
     if (index < num(run.paid)) return "paid";
@@ -21,6 +22,7 @@ export function segmentState(run: Run, segment: Segment | undefined, index: numb
 
 const kKinds: [state: string, meaning: string][] = [
     ["pending", "not trained yet"],
+    ["before", "made before this run began"],
     ["committed", "trained, draw awaited"],
     ["not_drawn", "not drawn for an audit"],
     ["auditing", "being audited"],
