@@ -10,59 +10,90 @@
 namespace retrace::market {
 namespace {
 
-/// Ranks the fit offers, best score first; ties go to the lower address.
 struct Ranked {
     std::size_t offer = 0;
     U256 score;
     std::uint64_t capability = 0;
+    Address bidder;
 };
+
+/// Best score first; ties go to the lower address.
+void sort(std::vector<Ranked>& ranked) {
+    std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+        return a.score != b.score ? a.score < b.score : a.bidder < b.bidder;
+    });
+}
+
+/// The fit offers.
 std::vector<Ranked> rank(const std::vector<Offer>& offers) {
     std::vector<Ranked> out;
     for (std::size_t i = 0; i < offers.size(); ++i)
-        if (offers[i].fit) out.push_back({i, offers[i].price * U256(offers[i].weight_bp), offers[i].capability});
-    std::sort(out.begin(), out.end(), [&](const Ranked& a, const Ranked& b) {
-        return a.score != b.score ? a.score < b.score : offers[a.offer].bidder < offers[b.offer].bidder;
-    });
+        if (offers[i].fit)
+            out.push_back({i, offers[i].price * U256(offers[i].weight_bp), offers[i].capability, offers[i].bidder});
+    sort(out);
     return out;
 }
 
-/// Places in the ranking, ascending, the highest of their scores, and the least speed that the set allows.
+constexpr std::size_t kNobody = ~std::size_t{0};
+/// By how much dearer a set counts whose speeds are unlike (decisions/009).
+constexpr std::uint64_t kUnlikeFactor = 2;
+
+/// Places in the ranking, ascending, and what the set is compared by: the highest score, twice that if its speeds are unlike;
+/// the least speed that it allows, 0 for a set of any speeds.
 struct Chosen {
     std::vector<std::size_t> places;
-    U256 highest;
+    U256 value;
+    bool alike = false;
     std::uint64_t slowest = 0;
-};
-constexpr std::size_t kNobody = ~std::size_t{0};
 
-/// Returns the best set of `count` offers whose slowest speed is at least `slowest` and whose fastest is alike to it,
-/// without place `without`.
-std::optional<Chosen> best_above(const std::vector<Ranked>& ranked, std::size_t count, std::uint64_t slowest,
-                                 std::size_t without, bool any_speed) {
+    bool has(const std::vector<Ranked>& ranked, std::size_t offer) const {
+        return std::ranges::any_of(places, [&](std::size_t place) { return ranked[place].offer == offer; });
+    }
+    /// Ties go by speed, which no price changes.
+    bool is_better_than(const Chosen& other) const {
+        if (value != other.value) return value < other.value;
+        return alike != other.alike ? alike : slowest > other.slowest;
+    }
+};
+
+/// Returns the best set of `count` offers whose slowest speed is at least `slowest` and whose fastest is alike to it, or of
+/// any speeds where there is no `slowest`; without the offer `without`.
+std::optional<Chosen> best_above(const std::vector<Ranked>& ranked, std::size_t count,
+                                 std::optional<std::uint64_t> slowest, std::size_t without) {
     Chosen out;
     for (std::size_t place = 0; place < ranked.size() && out.places.size() < count; ++place) {
         const std::uint64_t speed = ranked[place].capability;
-        if (place == without || (!any_speed && (speed < slowest || !alike(slowest, speed)))) continue;
+        if (ranked[place].offer == without || (slowest && (speed < *slowest || !alike(*slowest, speed)))) continue;
         out.places.push_back(place);
-        out.highest = ranked[place].score;
+        out.value = ranked[place].score * U256(slowest ? 1 : kUnlikeFactor);
     }
     if (out.places.size() < count) return std::nullopt;
-    out.slowest = slowest;
+    out.alike = slowest.has_value();
+    out.slowest = slowest.value_or(0);
     return out;
 }
 
 /// Returns the best set. A set of alike speeds is bounded by its slowest member, so trying each speed as the slowest
-/// finds the best one. Ties go by speed, which no price changes.
-std::optional<Chosen> best_set(const std::vector<Ranked>& ranked, std::size_t count, std::size_t without,
-                               bool any_speed) {
-    std::optional<Chosen> best;
+/// finds the best one.
+std::optional<Chosen> best_set(const std::vector<Ranked>& ranked, std::size_t count, std::size_t without) {
+    std::optional<Chosen> best = best_above(ranked, count, std::nullopt, without);
     for (const Ranked& slowest : ranked) {
-        auto set = best_above(ranked, count, slowest.capability, without, any_speed);
-        if (!set) continue;
-        if (!best || set->highest < best->highest || (set->highest == best->highest && set->slowest > best->slowest))
-            best = std::move(set);
-        if (any_speed) break;
+        auto set = best_above(ranked, count, slowest.capability, without);
+        if (set && set->is_better_than(*best)) best = std::move(set);
     }
     return best;
+}
+
+/// The highest score with which the winner `offer` would stay in the best set, where the best set without it has `value`:
+/// that value if it wins with all scores below it, which needs partners that are alike to it, else that of a set of unlike
+/// speeds with this value.
+U256 highest_score(const std::vector<Ranked>& ranked, std::size_t count, std::size_t offer, const U256& value) {
+    if (value.is_zero()) return value;
+    std::vector<Ranked> changed = ranked;
+    for (Ranked& one : changed)
+        if (one.offer == offer) one.score = value - U256(1);
+    sort(changed);
+    return best_set(changed, count, kNobody)->has(changed, offer) ? value : value / U256(kUnlikeFactor);
 }
 
 }  // namespace
@@ -115,17 +146,15 @@ std::vector<Offer> score_bids(const std::vector<RevealedBid>& bids, const Demand
 std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t count, const U256& ceiling) {
     const std::vector<Ranked> ranked = rank(offers);
     if (count == 0 || ranked.size() < count) return {};
-    auto chosen = best_set(ranked, count, kNobody, false);
-    const bool any_speed = !chosen;
-    if (any_speed) chosen = best_set(ranked, count, kNobody, true);
+    const Chosen chosen = best_set(ranked, count, kNobody).value();
     std::vector<Winner> winners;
-    for (const std::size_t place : chosen->places) {
-        const Ranked& winner = ranked[place];
+    for (const std::size_t place : chosen.places) {
+        const std::size_t winner = ranked[place].offer;
         U256 price = ceiling;
-        // The highest score with which this offer would stay in the best set, whatever it bids.
-        if (const auto other = best_set(ranked, count, place, any_speed))
-            price = ledger::min(ceiling, other->highest / U256(offers[winner.offer].weight_bp));
-        winners.push_back({winner.offer, price});
+        if (const auto other = best_set(ranked, count, winner))
+            price = ledger::min(ceiling,
+                                highest_score(ranked, count, winner, other->value) / U256(offers[winner].weight_bp));
+        winners.push_back({winner, price});
     }
     return winners;
 }

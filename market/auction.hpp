@@ -44,11 +44,11 @@ struct Winner {
     U256 price;             ///< Price that it is paid per segment.
 };
 
-/// Clears an auction. Among the sets of `count` fit offers whose speeds are alike (among all sets, if there is no such
-/// set), the one whose highest score (price × weight) is the lowest wins; ties go to the one with the faster slowest machine,
-/// and within a set to the lower address. Each winner is paid the price at which its score is that of the best set without
-/// it, at most `ceiling`; without such a set, `ceiling`. With one winner, or when all speeds are alike, this is the best
-/// loser's score. Neither the allowed sets nor ties among them depend on a price, so bidding one's cost is the best strategy
+/// Clears an auction. Of the sets of `count` fit offers the one whose highest score (price × weight) is the lowest wins; a
+/// set of unlike speeds counts twice its own (decisions/009). Ties go to a set of alike speeds, then to the one with the faster
+/// slowest machine, and within a set to the lower address. Each winner is paid the highest price at which it would still win,
+/// at most `ceiling`; without another set, `ceiling`. With one winner, or when all speeds are alike, this is the best
+/// loser's score. Neither what a set counts for its scores nor ties depend on a price, so bidding one's cost is the best strategy
 /// of an account (Vickrey 1961), and none is paid more for what others in its set bid less (decisions/008). Returns the
 /// winners in the order of score; none when there are fewer than `count` fit offers. count ≤ kReplicasMax.
 std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t count, const U256& ceiling);

@@ -74,8 +74,9 @@ TEST(Auction, UnlikeAccountsOfOneOwnerArePaidWhatStrangersAsk) {
     }
 }
 
-/// 4.4.1: sets of any speed do not compete with alike ones, so strangers who are all unlike bound nobody's price.
-TEST(Auction, StrangersWithoutAnAlikeSetDoNotKeepAnOwnerFromTheCeiling) {
+/// 4.4.1: a set of unlike speeds counts twice its highest score, so strangers who are all unlike bound everybody's price. The
+/// two cheapest of them weigh 10,000 and 13,000 (4.3), so that they count 2 · 30 · 13,000.
+TEST(Auction, StrangersWithoutAnAlikeSetKeepAnOwnerFromTheCeiling) {
     std::vector<RevealedBid> strangers;
     for (const std::uint64_t speed : {1'000, 400, 150, 60})
         strangers.push_back(revealed(1 + strangers.size(), 30, speed));
@@ -84,24 +85,36 @@ TEST(Auction, StrangersWithoutAnAlikeSetDoNotKeepAnOwnerFromTheCeiling) {
 
     auto bids = strangers;
     for (const std::size_t n : {20, 21}) bids.push_back(revealed(n, 1'000, 0));
-    auto winners = clear_auction(score_bids(bids, {}), 2, 1'000);
+    const auto with_price = [&](std::uint64_t price) {  // Of two accounts that were never measured.
+        for (std::size_t i = 4; i < 6; ++i) bids[i].price = price;
+        return clear_auction(score_bids(bids, {}), 2, 1'000);
+    };
+    auto winners = with_price(1'000);
+    ASSERT_EQ(winners.size(), 2u);
+    for (const Winner& winner : winners) EXPECT_LT(winner.offer, 4u) << "they ask more than twice what strangers do";
+    winners = with_price(0);
     ASSERT_EQ(winners.size(), 2u);
     for (const Winner& winner : winners) {
-        EXPECT_GE(winner.offer, 4u) << "two accounts that were never measured";
-        EXPECT_EQ(winner.price, U256(1'000));
+        EXPECT_GE(winner.offer, 4u);
+        EXPECT_EQ(winner.price, U256(2 * 30 * 10'000 / 15'000)) << "by the cheapest stranger beside the other account";
     }
 
     bids = strangers;
     bids.push_back(revealed(20, 1'000, 990));
     winners = clear_auction(score_bids(bids, {}), 2, 1'000);
     ASSERT_EQ(winners.size(), 2u);
-    EXPECT_EQ(winners[0].offer, 0u) << "the stranger that one account is alike to";
-    EXPECT_EQ(winners[1].offer, 4u);
-    for (const Winner& winner : winners) EXPECT_EQ(winner.price, U256(1'000));
+    for (const Winner& winner : winners) EXPECT_LT(winner.offer, 4u) << "nobody needs the stranger that it is alike to";
+    bids.back().price = 0;
+    winners = clear_auction(score_bids(bids, {}), 2, 1'000);
+    ASSERT_EQ(winners.size(), 2u);
+    EXPECT_EQ(winners[0].offer, 4u);
+    EXPECT_EQ(winners[1].offer, 0u) << "the stranger that it is alike to";
+    EXPECT_EQ(winners[0].price, U256(2 * 30 * 13'000 / 10'050)) << "a speed that lacks 1 % weighs 10,050";
+    EXPECT_LE(winners[1].price, U256(2 * 30 * 13'000 / 10'000));
 }
 
-/// The highest score of the best set of alike offers of these, by trying all subsets; nullopt: there is no set.
-std::optional<U256> lowest_highest(const std::vector<Offer>& offers, std::size_t count) {
+/// What the best set of these counts by 4.2, by trying all subsets; nullopt: there are too few.
+std::optional<U256> least_count(const std::vector<Offer>& offers, std::size_t count) {
     std::optional<U256> best;
     for (std::size_t mask = 0; mask < std::size_t{1} << offers.size(); ++mask) {
         if (static_cast<std::size_t>(std::popcount(mask)) != count) continue;
@@ -113,7 +126,8 @@ std::optional<U256> lowest_highest(const std::vector<Offer>& offers, std::size_t
             fastest = std::max(fastest, offers[i].capability);
             highest = ledger::max(highest, offers[i].price * U256(offers[i].weight_bp));
         }
-        if (alike(slowest, fastest) && (!best || highest < *best)) best = highest;
+        if (!alike(slowest, fastest)) highest = highest * U256(2);
+        if (!best || highest < *best) best = highest;
     }
     return best;
 }
@@ -135,9 +149,9 @@ TEST(Auction, AnOwnerOfManySeatsIsPaidAtMostWhatTheBestStrangersAsk) {
             return std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(strangers));
         };
         const std::vector<Offer> offers = score_bids(bids, {});
-        const auto most = lowest_highest(first(offers), replicas);
-        if (!most) continue;
-        const U256 alone = lowest_highest(score_bids(first(bids), {}), replicas).value();
+        const auto most = least_count(first(offers), replicas);
+        ASSERT_TRUE(most) << "there are at least as many strangers as seats";
+        const U256 alone = least_count(score_bids(first(bids), {}), replicas).value();
         for (const Winner& winner : clear_auction(offers, replicas, 1'000)) {
             if (winner.offer < strangers) continue;
             ++seats;
