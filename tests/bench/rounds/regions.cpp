@@ -7,7 +7,6 @@
 #include "solver/artifacts/packed_tensor.hpp"
 #include "solver/rounds/local_group.hpp"
 #include "tests/bench/rounds/measurements.hpp"
-#include "tests/bench/rounds/wire.hpp"
 
 namespace retrace::bench {
 namespace {
@@ -22,12 +21,12 @@ std::map<std::uint32_t, std::vector<Bytes>> packed(const solver::LocalGroup& gro
     return out;
 }
 
-/// Bytes of the exchanges by which the member fetches these messages but its own.
+/// Packed bytes of these messages but its own, without the heads of replies.
 double downloaded(const std::map<std::uint32_t, std::vector<Bytes>>& messages, std::uint32_t member) {
-    std::vector<Bytes> bodies;
+    double out = 0;
     for (const auto& [run, tensors] : messages)
-        if (run != member) bodies.insert(bodies.end(), tensors.begin(), tensors.end());
-    return static_cast<double>(exchanged_bytes(bodies));
+        for (const Bytes& body : tensors) out += run == member ? 0 : static_cast<double>(body.size());
+    return out;
 }
 
 /// Those that the member lists (contracts 21.20.4), and those of its region if it merges them.

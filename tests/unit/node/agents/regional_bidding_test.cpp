@@ -30,11 +30,12 @@ struct RegionalBidding : ::testing::Test {
     RegionalBidding() {
         params.contract_hash = kernels::contract_hash();
         market::Stake stake;
-        stake.bonded = U256(1'000'000) * U256(market::kMilli);
+        stake.bonded = U256(1'000'000'000) * U256(market::kMilli);
         contracts::store(state, keys::stake(self), stake);
     }
     /// A group of eight with so many rounds of training; `regions` of 0: on the ledger there are no others.
-    Quote quote(std::uint8_t regions, const Bidding::Options& options, std::uint64_t base_fee = 1) {
+    Quote quote(std::uint8_t regions, const Bidding::Options& options, std::uint64_t ceiling_milli,
+                std::uint64_t base_fee = 1) {
         market::GroupSpec group;
         group.rounds = regions == 0 ? 20 : 40;
         group.regions = regions;
@@ -51,7 +52,7 @@ struct RegionalBidding : ::testing::Test {
         spec.step_cost = 1'000'000'000'000;
         spec.replicas = 8;
         spec.allow_unaudited = true;
-        spec.price_ceiling = U256(500) * U256(market::kMilli);
+        spec.price_ceiling = U256(ceiling_milli) * U256(market::kMilli);
         Bidding bidding(options, folder.path() / "bids", self);
         bidding.set_machine(1e9, 1);
         return bidding.quote(state, params, U256(base_fee), 1, spec);
@@ -61,8 +62,8 @@ struct RegionalBidding : ::testing::Test {
 TEST_F(RegionalBidding, AsksForWhatARoundIsWorth) {
     Bidding::Options options;
     options.groups = true;
-    options.min_per_hour = U256(360) * U256(market::kMilli);
-    const Quote flat = quote(0, options), regional = quote(2, options);
+    options.min_per_hour = U256(36'000) * U256(market::kMilli);  // 10 coins for the 1,000 seconds of a training.
+    const Quote flat = quote(0, options, 50'000), regional = quote(2, options, 50'000);
     ASSERT_TRUE(flat.price.has_value()) << flat.why_not;
     ASSERT_TRUE(regional.price.has_value()) << regional.why_not;
     // In two rounds it trains once, and expects half of a price in one of two for merging: 5 prices for 4 trainings.
@@ -76,7 +77,7 @@ TEST_F(RegionalBidding, AsksForTheFeesOfSegmentsThatMerge) {
     Bidding::Options options;
     options.groups = true;
     constexpr std::uint64_t kHighFee = 46'000'000'000;  // The fees of a segment are above four fifths of the ceiling.
-    const Quote flat = quote(0, options, kHighFee), regional = quote(2, options, kHighFee);
+    const Quote flat = quote(0, options, 500, kHighFee), regional = quote(2, options, 500, kHighFee);
     ASSERT_TRUE(flat.price.has_value()) << flat.why_not;
     ASSERT_TRUE(regional.price.has_value()) << regional.why_not;
     // 12 segments are committed to for 10 prices; those of the auction and the start are divided by more rounds.
