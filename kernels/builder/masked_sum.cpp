@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/builder/compose.hpp"
+#include "kernels/builder/mask_programs.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/plan/group_plan.hpp"
 #include "kernels/plan/mask_table.hpp"
@@ -33,7 +34,7 @@ MaskedStates MaskedSum::declare_shared(Graph& g) const {
 }
 
 void MaskedSum::declare_own(Graph& g, MaskedStates& s) const {
-    s.sum = g.state("rounds.sum", DType::i32, words());
+    s.sum = g.state(kMaskedTotalName, DType::i32, words());
     s.sent = g.state("rounds.sent", DType::f32, {shape_.rows, 1});
     s.sent_turn = g.state("rounds.sent_turn", DType::i32, {});
 }

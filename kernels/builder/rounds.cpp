@@ -8,6 +8,7 @@
 
 #include "kernels/builder/compose.hpp"
 #include "kernels/builder/embed.hpp"
+#include "kernels/builder/mask_programs.hpp"
 #include "kernels/builder/masked_sum.hpp"
 #include "kernels/builder/message_form.hpp"
 #include "kernels/builder/optimizer.hpp"
@@ -126,7 +127,7 @@ private:
     }
 
     std::vector<MessagePart> parts_of_message() const {
-        if (masked_) return {{"rounds.masked", DType::i32, {shape_.rows / 32, 32}}};
+        if (masked_) return {{kMaskedMessageName, DType::i32, {shape_.rows / 32, 32}}};
         return form_->parts();
     }
 

@@ -109,6 +109,15 @@ bool takes_message(const ledger::StateView& view, const market::Group& group, st
     return !masks || (masks->step == market::MaskStep::messages && contains(masks->dealt, run));
 }
 
+/// Whether the run may train for a message that is taken once the masks of the round are agreed on (contracts 21.11.2).
+bool may_train(const ledger::StateView& view, const market::Group& group, std::uint32_t run) {
+    const auto masks = views::round_masks(view, group.task, group.round);
+    if (!masks) return false;
+    if (masks->step == market::MaskStep::keys) return true;
+    if (masks->step == market::MaskStep::shares) return contains(masks->cohort, run);
+    return masks->step == market::MaskStep::complaints && contains(masks->dealt, run);
+}
+
 void set_moves(const market::Group& group, const market::Member& member, const market::Run& run,
                const market::GroupSpec& terms, const ledger::StateView& view, solver::MemberView& out) {
     const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
@@ -119,6 +128,7 @@ void set_moves(const market::Group& group, const market::Member& member, const m
     const bool is_open = group.phase != GroupPhase::starting && group.phase != GroupPhase::over;
     out.may_commit = may_compute && group.phase == GroupPhase::training && !sent && (!merging || out.merges) &&
                      takes_message(view, group, run.index);
+    out.may_begin = may_compute && group.phase == GroupPhase::training && !sent && may_train(view, group, run.index);
     out.may_go_on = may_compute && is_open && !sent && terms.max_age != 0;
     out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < terms.rounds;
     out.may_commit_data =

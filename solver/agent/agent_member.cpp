@@ -228,8 +228,12 @@ std::optional<SolverWork> SolverAgent::work_of_member(const RunView& run) {
             "make state " + std::to_string(*lost) + " of " + task + " again",
             Reached{key.first, key.second, *lost, std::nullopt, false, true},
             [this, run, index = *lost] { return SolverResult(make_again(run, index)); }, 0, key);
+    const auto awaits_masks = [&](const SegmentOrder& order) {
+        return order.awaits_masks && record.clock->awaits_masks == order.span.base;
+    };
     const bool enters = run.next_state == 0 && run.may_commit && !store_.commitment({key.first, key.second, 0});
     auto order = enters ? std::nullopt : missing_segment(run);
+    if (order && awaits_masks(*order)) order.reset();
     if (enters || order) {
         const std::uint64_t index = order ? order->index : 0;
         const std::string what = order ? "train " + task + " in round " + std::to_string(order->span.base)

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/builder/mask_programs.hpp"
 #include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/agent/deadline_check.hpp"
@@ -25,7 +26,7 @@ const RecordView::Entry* find_message(const MemberView& member, std::uint64_t in
 }
 
 constexpr const char* kNoData =
-    "it has no data that the programs of this task may read; name the task or its requester with --data-for";
+    "it has no data that the programs of this task may read; name its requester with --data-for";
 
 /// Most bytes that the messages of a group take on the disk of a member, with those of the open round.
 std::uint64_t message_disk(const CommittedPlan& plan, const GroupTerms& terms) {
@@ -36,6 +37,19 @@ std::uint64_t message_disk(const CommittedPlan& plan, const GroupTerms& terms) {
     return kernels::saturating_mul(message, rounds * terms.members);
 }
 
+/// What `mask` and `unmask` do is what hides a message, and what takes the masks out of a sum.
+Status<> check_masks(const CommittedPlan& plan, const GroupTerms& terms) {
+    RETRACE_TRY(expected, kernels::build_mask_programs(plan.states(), terms.mask_bits));
+    using kernels::CommittedProgram, kernels::Phase;
+    const std::vector<std::uint32_t>& sent = plan.public_tensors();
+    const bool one = sent.size() == 1 && plan.states().tensors[sent[0]].name == kernels::kMaskedMessageName;
+    const bool same = one && plan.program(Phase::mask).root() == CommittedProgram(std::move(expected.mask)).root() &&
+                      plan.program(Phase::unmask).root() == CommittedProgram(std::move(expected.unmask)).root();
+    if (same) return Unit{};
+    return error("the plan's programs of masks are not those of " + std::to_string(terms.mask_bits) +
+                 " bits, so that messages may be seen: post the plan that `task compile --masked` makes");
+}
+
 Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
     const auto differs = [](const char* what, std::uint64_t plan, std::uint64_t task) {
         return error("the plan has " + std::to_string(plan) + " " + what + ", and the task says " +
@@ -44,6 +58,7 @@ Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
     if (plan.steps_max() != terms.steps_max) return differs("inner steps", plan.steps_max(), terms.steps_max);
     if (plan.has(kernels::Phase::mask) != (terms.mask_bits != 0))
         return error("the plan and the task do not both have masks: the requester has to post it again");
+    if (terms.mask_bits != 0) RETRACE_CHECK(check_masks(plan, terms));
     if (plan.shared() != terms.shared) return differs("shared tensors", plan.shared(), terms.shared);
     if (plan.has(kernels::Phase::merge_begin) != (terms.regions != 0))
         return differs("phases that merge, or none,", plan.has(kernels::Phase::merge_begin) ? 4 : 0,
@@ -139,7 +154,8 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
                 std::this_thread::sleep_for(std::chrono::milliseconds(2));
             record.paced->left = std::chrono::steady_clock::now();
         };
-        const auto more = [&](std::uint32_t done) {
+        bool stopped = false;
+        const auto wants_more = [&](std::uint32_t done) {
             if (config_.pace > 0) keep_pace(done);
             if (config_.member_steps != 0) return done < config_.member_steps;
             // With fewer than half of the steps it trains on if a later round takes them. With more it sends them in time:
@@ -150,6 +166,10 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
             const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.
             return deadline == 0 || height + step + config_.commit_blocks < deadline;
         };
+        const auto more = [&](std::uint32_t done) {
+            stopped = !wants_more(done);
+            return !stopped;
+        };
         const auto watch = [&] {
             preemption.begin_step();
             // The grace may have ended the training early; the deadline is that of the next phase then.
@@ -159,6 +179,8 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         };
         made = member.make(*order, more, watch, preemption.step_stop(), record.suspended);
         clock.inner_base = inner_base_of(*order, record.suspended).value_or(RoundClock::kNone);
+        const bool trained = made && !*made && (stopped || has_all_steps(*order, record.suspended));
+        clock.awaits_masks = order->awaits_masks && trained ? clock.inner_base.load() : RoundClock::kNone;
     } else {
         made = member.enter(preemption.step_stop());
     }

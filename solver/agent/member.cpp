@@ -68,7 +68,9 @@ std::optional<SegmentOrder> order_at(const MemberView& member, std::uint64_t nex
     if (steps != 0 && terms.mask_bits != 0) {
         out.masks = member.masks;
         out.span.masks = static_cast<std::uint32_t>(out.masks.size());
-        if (out.masks.empty()) return std::nullopt;  // Nobody sends a message without its masks.
+        out.awaits_masks = out.masks.empty();
+        // Nobody sends a message without its masks; before they are known, its inner steps are made.
+        if (out.awaits_masks && !member.may_begin) return std::nullopt;
     }
     const auto positions = positions_of(out, steps, terms.steps_max);
     if (!positions || positions->count() == 0) return std::nullopt;
@@ -89,7 +91,7 @@ std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t
         if (order && span_of(*order, *begun.made, terms.steps_max)) return order;
     }
     if (goes_on(begun.inner_base)) return order_at(member, next_state, terms, *begun.inner_base, terms.steps_max);
-    if (!member.may_commit && !member.may_finish) return std::nullopt;
+    if (!member.may_commit && !member.may_begin && !member.may_finish) return std::nullopt;
     // The highest base within the limits of a segment.
     std::uint64_t base = member.base, messages = 0;
     for (const RecordView& record : records_between(member.records, member.base, member.round)) {
@@ -97,7 +99,7 @@ std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t
         if (messages > terms.catch_up_max || base - member.base == terms.keep_rounds) break;
         ++base;
     }
-    const bool trains = base == member.round && member.may_commit;
+    const bool trains = base == member.round && (member.may_commit || member.may_begin);
     return order_at(member, next_state, terms, base, trains ? terms.steps_max : 0);
 }
 
@@ -110,6 +112,11 @@ std::optional<std::uint64_t> inner_base_of(const SegmentOrder& order, const std:
     const auto recorded = recorded_of(order);
     if (!recorded || place_of_header(suspended->step) <= *recorded) return std::nullopt;
     return order.span.base;
+}
+
+bool has_all_steps(const SegmentOrder& order, const std::optional<State>& suspended) {
+    const auto recorded = inner_base_of(order, suspended) ? recorded_of(order) : std::nullopt;
+    return recorded && place_of_header(suspended->step) >= *recorded + order.span.steps;
 }
 
 std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step, std::uint32_t steps_max) {
@@ -277,8 +284,11 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
         return now == OrderState::going_on;
     };
     std::optional<State> taken_in;  // The state before the inner steps, of a member that is behind.
+    // Inner steps that were stopped while their masks were not known may be enough by now.
+    const bool enough = place > recorded && place < inner_end && !merges && !order.masks.empty() &&
+                        !more(static_cast<std::uint32_t>(place - recorded));
     for (const std::uint64_t end : {recorded, inner_end}) {
-        if (place >= end) continue;
+        if (place >= end || enough) continue;
         PlanRunner::Copies copies{copy_every_};
         const auto reached = material_.runner->run(state, longest, place, end, run_, source, stop, after, &copies);
         if (!reached) {
@@ -292,6 +302,10 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
             return false;
         }
         if (place == recorded && order.records.size() > 1) taken_in = state;
+    }
+    if (order.awaits_masks && !merges) {
+        suspended = std::move(state);
+        return false;
     }
     std::uint32_t steps = 0;
     if (merges) {

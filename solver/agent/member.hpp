@@ -20,6 +20,7 @@ struct SegmentOrder {
     kernels::SegmentSpan span;                 ///< span.steps: most inner steps; 0: it only takes in records.
     std::vector<RecordView> records;           ///< From span.from to span.base - 1.
     std::vector<kernels::MaskRow> masks = {};  ///< Of its message, span.masks of them.
+    bool awaits_masks = false;                 ///< Only its inner steps can be made yet: the masks are not known.
 };
 
 /// What a member has of its next segment: the header step of that state, if it is made, and the base of inner steps that
@@ -37,6 +38,8 @@ std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t
 bool is_too_late(std::uint64_t base, std::uint32_t next_round, const GroupTerms& terms);
 /// The base of the inner steps that a stopped segment has; nullopt: it has none.
 std::optional<std::uint64_t> inner_base_of(const SegmentOrder& order, const std::optional<kernels::State>& suspended);
+/// Whether a stopped segment has as many inner steps as the order allows.
+bool has_all_steps(const SegmentOrder& order, const std::optional<kernels::State>& suspended);
 
 /// The segment that ends in a state of the store with this header step, if it is one of those that `order` may become.
 std::optional<kernels::SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step,
@@ -84,7 +87,7 @@ public:
                    const std::function<bool()>& going_on);
     /// Makes state order.index and saves it with the member's message. False: it was stopped; `suspended` is then the
     /// state that it had reached, or none. The next call with an order for the same state goes on there, also with a
-    /// higher base if no inner step is done. So a member that is behind comes nearer with each round, however long it
+    /// higher base if no inner step is done. An order that awaits masks is stopped when its inner steps are made. So a member that is behind comes nearer with each round, however long it
     /// takes to take in the records. Errors: a message that nobody serves, a full disk.
     Result<bool> make(const SegmentOrder& order, const StepLimit& more, const std::function<OrderState()>& watch,
                       const kernels::StopToken& stop, std::optional<kernels::State>& suspended);

@@ -24,6 +24,8 @@ struct RoundClock {
     std::atomic<std::uint32_t> next_round = 0;  ///< The round that takes the next message: the open one, or the next.
     /// Base of inner steps that a stopped order has left in RunRecord::suspended; kNone: there are none.
     std::atomic<std::uint64_t> inner_base = kNone;
+    /// Base of inner steps that are made, and whose masks are not known yet; kNone: there are none.
+    std::atomic<std::uint64_t> awaits_masks = kNone;
     static constexpr std::uint64_t kNone = UINT64_MAX;
 };
 

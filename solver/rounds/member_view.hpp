@@ -64,6 +64,7 @@ struct MemberView {
         masks;                ///< In a group with masks, those over its message of the open round, once known.
     bool merges = false;      ///< In this round it sends a message that it merges for its region, and no other.
     bool may_commit = false;  ///< A segment with inner steps, and base `round` or one within max_age.
+    bool may_begin = false;   ///< With inner steps whose message is taken once members have agreed on its masks.
     bool may_go_on = false;   ///< With inner steps for a message that may be sent in a later round.
     bool may_finish = false;  ///< The last one: without inner steps, and base `round`.
     bool may_list = false, may_reveal = false;
