@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "market/escrow.hpp"
+#include "market/masks/records.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::market {
@@ -33,7 +34,9 @@ std::uint64_t most_segments(const TaskSpec& spec, const GroupSpec* group) {
 
 std::uint64_t longest_round(const GroupSpec& terms) {
     constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
-    const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1;
+    // Contracts 21.11.7: then the secrets are put together.
+    constexpr std::uint64_t kSecretsBlocks = (kMaskedMembersMax + kMaskSecretsAtOnce - 1) / kMaskSecretsAtOnce;
+    const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1 + kSecretsBlocks;
     const std::uint64_t spreading = 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax;
     const std::uint64_t merging = terms.regions == 0 ? 0 : terms.merge_blocks + spreading;
     return terms.round_blocks + spreading + unmasking + merging;

@@ -232,7 +232,6 @@ struct OpenMember {
     std::vector<Hash32> leaves;          ///< and their roots.
     kernels::ProgramHeader program;      ///< Of the plan's phase `inner`, which says how many tensors a state has.
     merkle::MultiProof proof;
-    std::optional<std::uint32_t> masked = {};  ///< The round of the message whose masks are to be shown with it.
 };
 struct AnswerCapability {
     std::uint64_t challenge = 0;

@@ -178,8 +178,7 @@ constexpr Words kWords[] = {
     {not_in_cohort, "not_in_cohort", "the run did not post keys, or not deal shares, in this round"},
     {mask_wrong_length, "mask_wrong_length", "the bytes end too soon, or go on behind the last value"},
     {mask_wrong_count, "mask_wrong_count",
-     "there is a share for each member that dealt, the cohort of a round has at most 32 members, and a complaint that "
-     "would leave too few waits for `unmask`"},
+     "there is a share for each member that dealt, and the cohort of a round has at most 32 members"},
     {mask_off_curve, "mask_off_curve", "a point is not on secp256k1, or a share is not below its order"},
     {mask_same_key, "mask_same_key", "a key stands twice; make new keys for each round"},
     {mask_wrong_share, "mask_wrong_share",
@@ -189,6 +188,8 @@ constexpr Words kWords[] = {
     {wrong_masks, "wrong_masks",
      "the shown secrets and keys are not those of the round, or do not give the masks that were committed with the "
      "message"},
+    {masks_not_shown, "masks_not_shown",
+     "the masks over the segment's message are shown when it is audited, and before that nobody can replay it"},
     {not_private, "not_private", "the members of this group train on the task's data, not on data of their own"},
     {not_admitted, "not_admitted", "the requester of this private group has not admitted the account"},
     {wrong_accounts, "wrong_accounts",

@@ -174,6 +174,7 @@ enum class CallStatus : std::uint16_t {
     mask_wrong_share = 523,
     mask_wrong_proof = 524,
     wrong_masks = 525,
+    masks_not_shown = 526,
 
     not_private = 540,
     not_admitted = 541,

@@ -497,6 +497,6 @@ using AnyCall =
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
                  OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack, Reserve,
                  AcceptReservation, BeginReserved, WithdrawReservation, ComplainOfShare, AdmitMembers, CommitData,
-                 GiveConsent, AcceptConsent, WithdrawConsent>;
+                 GiveConsent, AcceptConsent, WithdrawConsent, ShowMasks>;
 
 }  // namespace retrace::contracts

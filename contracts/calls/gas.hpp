@@ -109,10 +109,11 @@ inline std::uint64_t extra_gas(const PostGroup& call) {
 inline std::uint64_t extra_gas(const CommitRound&) { return (kCheckpointItems + 1) * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const CommitHoldings&) { return kGasOpening; }
 inline std::uint64_t extra_gas(const RevealHoldings&) { return kGasOpening; }
-/// The proof of its tensors; each mask takes an agreement, a product of a point and a scalar.
-inline std::uint64_t extra_gas(const OpenMember& call) {
+inline std::uint64_t extra_gas(const OpenMember&) { return 2 * kGasOpening; }  // The proof of its tensors.
+/// Each mask takes an agreement, a product of a point and a scalar; the draw of auditors begins.
+inline std::uint64_t extra_gas(const ShowMasks& call) {
     constexpr std::size_t kDealerBytes = 37;
-    return 2 * kGasOpening + kGasMaskProof / 8 * std::min<std::size_t>(call.masks.size() / kDealerBytes + 1, 66);
+    return 2 * kGasOpening + kGasMaskProof / 8 * std::min<std::size_t>(call.masks.size() / kDealerBytes + 3, 66);
 }
 inline std::uint64_t extra_gas(const JoinTask&) { return 3 * kGasScheduledItem; }   // As AcceptData.
 inline std::uint64_t extra_gas(const LeaveTask&) { return 2 * kGasScheduledItem; }  // End of the run, and the clock.

@@ -68,19 +68,29 @@ struct RevealHoldings {
 };
 /// Opens a member's state, for whatever waits for it: openRoots, openSegment and revealSegment refuse group tasks.
 /// `leaves` is an encoded verifier::PublicLeaves, which shows the roots of the shared and public tensors in it.
-/// `masks` is an encoded market::MaskOpening at the end of a segment whose message has masks, else empty.
 struct OpenMember {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "openMember";
     static constexpr bool kPayable = false;
-    static Names names() { return {"task", "run", "index", "salt", "root", "leaves", "masks"}; }
-    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.salt, c.root, c.leaves, c.masks); }
+    static Names names() { return {"task", "run", "index", "salt", "root", "leaves"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.salt, c.root, c.leaves); }
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     Hash32 salt, root;
     Bytes leaves;
-    Bytes masks{};
+};
+/// Shows the masks over the message of a segment that was drawn for an audit: an encoded market::MaskOpening.
+struct ShowMasks {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "showMasks";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "segment", "masks"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.segment, c.masks); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Bytes masks;
 };
 /// Posts the member's one-time keys for the masks of the open round: an encoded market::MaskKeys.
 struct MaskKeys {

@@ -72,6 +72,11 @@ std::optional<market::MemberSegment> member_segment(const StateView& view, std::
                                                     std::uint64_t index) {
     return load<market::MemberSegment>(view, keys::member_segment(task, run, index));
 }
+bool shows_masks(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+    const auto own = member_segment(view, task, run, segment);
+    if (!own || own->masks == 0) return true;
+    return !must_load<market::RoundMessage>(view, keys::round_message(task, own->base + own->age, run)).masks.empty();
+}
 std::vector<ledger::Address> admitted(const StateView& view, std::uint64_t task) {
     return list<ledger::Address>(view, keys::admitted(task));
 }

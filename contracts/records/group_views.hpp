@@ -47,6 +47,8 @@ bool may_take_part(const StateView& view, std::uint64_t task, const ledger::Addr
 bool has_data(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Nobody, until the member names somebody.
 market::Consent consent(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// 21.11.33: whether nothing of what makes the segment's message is hidden: it has no masks, or they are shown.
+bool shows_masks(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 /// 21.13: whether the segment has inner steps on data that nobody else has. So has none without inner steps: everybody can
 /// replay it.
 bool is_private(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment);

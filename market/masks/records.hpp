@@ -12,6 +12,10 @@ using Names = std::vector<std::string_view>;
 /// Members of a masked group: the shares that one deals to so many fit into a record.
 inline constexpr std::uint32_t kMaskedMembersMax = 32;
 
+/// So many secrets of a round are put together in one block, which take at most as many products of a point and a scalar
+/// as an item of the scheduler is charged for.
+inline constexpr std::uint32_t kMaskSecretsAtOnce = 4;
+
 enum class MaskStep : std::uint8_t {
     keys = 1,        ///< Members post keys.
     shares = 2,      ///< Those that did deal shares.
@@ -20,8 +24,9 @@ enum class MaskStep : std::uint8_t {
     open = 5,        ///< The masks of the sum are known.
     lost = 6,        ///< Too few took part: the round is void.
     complaints = 7,  ///< After `shares`: members show which shares do not fit, and their dealers are put out.
+    secrets = 8,     ///< After `unmasking`: the secrets are put together, some in each block.
 };
-constexpr MaskStep last_of(MaskStep) { return MaskStep::complaints; }
+constexpr MaskStep last_of(MaskStep) { return MaskStep::secrets; }
 
 /// Of the open round; removed when it closes.
 struct RoundMasks {
@@ -32,12 +37,15 @@ struct RoundMasks {
     std::vector<std::uint32_t> dealt;     ///< and shares, without those that a complaint put out.
     std::vector<std::uint32_t> recorded;  ///< Ascending; once the record is fixed.
     std::vector<std::uint32_t> revealed;  ///< Runs that revealed shares.
-    std::vector<MaskTerm> terms;          ///< Once the masks of the sum are known.
+    std::vector<MaskTerm> terms;          ///< Of the masks of the sum, as far as they are known,
+    std::uint32_t opened = 0;             ///< which follow from so many secrets, in their order (unmask_order).
     bool operator==(const RoundMasks&) const = default;
     static auto tie(auto& m) {
-        return std::tie(m.step, m.deadline, m.keys_end, m.cohort, m.dealt, m.recorded, m.revealed, m.terms);
+        return std::tie(m.step, m.deadline, m.keys_end, m.cohort, m.dealt, m.recorded, m.revealed, m.terms, m.opened);
     }
-    static Names names() { return {"step", "deadline", "keysEnd", "cohort", "dealt", "recorded", "revealed", "terms"}; }
+    static Names names() {
+        return {"step", "deadline", "keysEnd", "cohort", "dealt", "recorded", "revealed", "terms", "opened"};
+    }
 };
 
 /// What a member posted, as encoded in masks.hpp and unmasking.hpp; empty until it did. Removed when the round closes.

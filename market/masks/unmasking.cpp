@@ -110,22 +110,35 @@ Status<MaskError> check_revealed(const MaskedRound& masked, std::uint32_t run, c
     return Unit{};
 }
 
+Runs unmask_order(const MaskedRound& masked) {
+    Runs out, others;
+    for (const auto& [dealer, shares] : masked.dealt)
+        (wanted_share(masked, dealer) == ShareKind::self ? out : others).push_back(dealer);
+    out.insert(out.end(), others.begin(), others.end());
+    return out;
+}
+
+Result<std::vector<MaskTerm>, MaskError> terms_of_dealer(const MaskedRound& masked, std::uint32_t dealer,
+                                                         const std::map<std::uint32_t, RevealedShares>& revealed) {
+    RETRACE_TRY(secret, secret_of(masked, dealer, revealed));
+    if (wanted_share(masked, dealer) == ShareKind::self)
+        return std::vector<MaskTerm>{{self_seed(masked.round, dealer, secret), true}};
+    std::vector<MaskTerm> out;
+    for (const std::uint32_t run : masked.recorded) {
+        const CurvePoint agreed = ledger::shared_point(secret, masked.cohort.at(run).mask);
+        out.push_back({pair_seed(masked.round, dealer, run, agreed), run < dealer});
+    }
+    return out;
+}
+
 Result<std::vector<MaskTerm>, MaskError> mask_terms(const MaskedRound& masked,
                                                     const std::map<std::uint32_t, RevealedShares>& revealed) {
-    std::vector<MaskTerm> own, pairs;
-    for (const auto& [dealer, shares] : masked.dealt) {
-        RETRACE_TRY(secret, secret_of(masked, dealer, revealed));
-        if (wanted_share(masked, dealer) == ShareKind::self) {
-            own.push_back({self_seed(masked.round, dealer, secret), true});
-            continue;
-        }
-        for (const std::uint32_t run : masked.recorded) {
-            const CurvePoint agreed = ledger::shared_point(secret, masked.cohort.at(run).mask);
-            pairs.push_back({pair_seed(masked.round, dealer, run, agreed), run < dealer});
-        }
+    std::vector<MaskTerm> out;
+    for (const std::uint32_t dealer : unmask_order(masked)) {
+        RETRACE_TRY(terms, terms_of_dealer(masked, dealer, revealed));
+        out.insert(out.end(), terms.begin(), terms.end());
     }
-    own.insert(own.end(), pairs.begin(), pairs.end());
-    return own;
+    return out;
 }
 
 }  // namespace retrace::market

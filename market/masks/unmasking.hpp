@@ -39,6 +39,12 @@ std::size_t complaints_in(View bytes);
 /// wrong_proof: one is not what was dealt. Takes a product of a point and a scalar for each commitment and dealer.
 Status<MaskError> check_revealed(const MaskedRound& masked, std::uint32_t run, const RevealedShares& revealed);
 
+/// The order in which the secrets of dealers are put together: those of recorded members by run, then the others.
+Runs unmask_order(const MaskedRound& masked);
+/// The terms that follow from the secret of one dealer. Takes at most a product of a point and a scalar for each recorded
+/// member, and two more. too_few: as mask_terms.
+Result<std::vector<MaskTerm>, MaskError> terms_of_dealer(const MaskedRound& masked, std::uint32_t dealer,
+                                                         const std::map<std::uint32_t, RevealedShares>& revealed);
 /// The terms of recorded members by run, first those of their own masks, then those of pairs with one member that is not
 /// recorded. Shares that do not fit are left out. too_few: of a secret there are fewer than the threshold; the round is
 /// void.

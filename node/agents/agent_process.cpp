@@ -19,6 +19,7 @@
 #include "node/net/http_client.hpp"
 #include "node/net/http_head.hpp"
 #include "node/platform/disk_memory.hpp"
+#include "node/platform/json_values.hpp"
 #include "node/platform/machine_memory.hpp"
 #include "node/platform/memory_dumps.hpp"
 #include "node/platform/permissions.hpp"
@@ -53,6 +54,26 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
 }
+
+namespace {
+
+/// The hash of the chain's first block as the node says. It is noted in the folder, because nodes may drop old blocks.
+std::optional<Hash32> first_block_hash(RpcClient& client, const fs::path& folder) {
+    const fs::path path = folder / "first-block";
+    const auto block = client.call("eth_getBlockByNumber", {rpc::quantity(0), false});
+    const auto* const hash = block && block->is_object() ? block->as_object().if_contains("hash") : nullptr;
+    if (const auto told = hash != nullptr ? rpc::parse_hash(*hash) : rpc::parse_hash(nullptr)) {
+        (void)write_durably(path, {view(*told)}, 0600);  // Not needed while the node tells it.
+        return *told;
+    }
+    const auto noted = read_file(path, 32);
+    if (!noted || noted->size() != 32) return std::nullopt;
+    Hash32 out;
+    std::copy(noted->begin(), noted->end(), out.bytes.begin());
+    return out;
+}
+
+}  // namespace
 
 Status<> bind_to_chain(const fs::path& folder, std::uint64_t chain_id) {
     RETRACE_CHECK(make_private_folder(folder.string()));
@@ -144,6 +165,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     RETRACE_CHECK(bind_to_chain(options.data_dir, *chain_id));
     process->submitter_ = std::make_unique<Submitter>(process->client_, process->key_, *chain_id);
     process->chain_id_ = *chain_id;
+    process->genesis_ = first_block_hash(process->client_, options.data_dir);
     const auto height = process->chain_.height();
     if (!height) return error(height.error().message);
     const RemoteState state = process->chain_.state(*height);

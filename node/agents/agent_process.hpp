@@ -92,6 +92,10 @@ public:
     Hash32 secret() const;
     std::string endpoint() const;
 
+    std::uint64_t chain_id() const noexcept { return chain_id_; }
+    /// The hash of the chain's first block, by which chains of one number differ; nullopt: the node has dropped it, and had
+    /// done so when this data directory was first used.
+    const std::optional<Hash32>& genesis() const noexcept { return genesis_; }
     RpcClient& client() noexcept { return client_; }
     ChainReader& chain() noexcept { return chain_; }
     Submitter& submitter() noexcept { return *submitter_; }
@@ -191,6 +195,7 @@ private:
     ChainReader chain_;
     std::unique_ptr<Submitter> submitter_;
     std::uint64_t chain_id_ = 0;
+    std::optional<Hash32> genesis_;
     kernels::ThreadPool pool_;
     solver::PrivateData private_data_;
     std::vector<Hash32> own_data_;

@@ -59,6 +59,7 @@ std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64
     if (!task || !group || !terms) return std::nullopt;
     GroupFacts out;
     out.private_data = terms->private_sets != 0;
+    out.masked = terms->mask_bits != 0;
     out.rounds = std::min(group->round, terms->rounds);
     out.rollbacks = views::rollbacks(view, id).noted;
     const std::uint32_t runs = std::min(task->runs, market::kGroupRunsMax);
@@ -84,6 +85,7 @@ std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64
             if (!message || entry.run >= out.members.size()) return std::nullopt;
             MemberSegments& member = out.members[entry.run];
             ++member.recorded;
+            out.shown += message->masks.empty() ? 0 : 1;
             if (message->segment < member.run.finalised || !market::is_over(member.run.state)) continue;
             out.unanswered.push_back({entry.run, round, message->segment, entry.steps, entry.weight, record->total,
                                       is_convicted(convictions, entry.run, message->segment)});

@@ -37,6 +37,9 @@ struct UnansweredMessage {
 
 struct GroupFacts {
     bool private_data = false;  ///< Members train on data of their own.
+    bool masked = false;        ///< Messages were sent under masks,
+    std::uint64_t shown =
+        0;  ///< and those over so many recorded ones were shown to everybody, because audits were drawn.
     std::uint32_t rounds = 0;
     std::uint64_t empty_rounds = 0;  ///< Of which no record has a message.
     std::vector<MemberSegments> members;

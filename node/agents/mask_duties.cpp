@@ -5,6 +5,7 @@
 
 #include "contracts/records/group_views.hpp"
 #include "market/masks/opening.hpp"
+#include "merkle/hash/sha256.hpp"
 #include "node/agents/group_views.hpp"
 
 namespace retrace::node {
@@ -34,6 +35,14 @@ std::optional<Open> open_round(const ledger::StateView& view, const market::Run&
     return Open{{run.task, run.index, group->round}, std::move(*masks)};
 }
 
+/// SHA-256("retrace/mask-cohort/1" ‖ for each member run u32 ‖ its keys as posted): what a member's answers are bound to.
+Hash32 cohort_digest(const market::CohortKeys& cohort) {
+    Writer out;
+    out.raw(view(std::string_view("retrace/mask-cohort/1")));
+    for (const auto& [run, keys] : cohort) out.u32(run).raw(encode(keys));
+    return merkle::sha256(out.data());
+}
+
 /// Whether both shares that `dealer` sealed for the member fit.
 bool both_fit(const market::MaskedRound& round, std::uint32_t dealer, std::uint32_t run,
               const market::MaskSecrets& secrets) {
@@ -47,10 +56,28 @@ bool both_fit(const market::MaskedRound& round, std::uint32_t dealer, std::uint3
 
 }  // namespace
 
-Result<MaskNotes> MaskDuties::notes_of(const MaskBook::Key& key, bool begin) {
+Result<MaskNotes> MaskDuties::notes_in(const MaskBook::Key& key, const market::CohortKeys& cohort) {
     RETRACE_TRY(found, book_.find(key));
-    if (found) return std::move(*found);
-    if (!begin) return not_answered(key, "the notes of its masks are lost, so it takes no further part in the round");
+    if (!found) return not_answered(key, "the notes of its masks are lost, so it takes no further part in the round");
+    const auto own = cohort.find(key.run);
+    if (own == cohort.end() || !equal(encode(own->second), found->keys))
+        return not_answered(key,
+                            "other keys of this member stand on the ledger than those in its notes: another machine "
+                            "posted them, or the node is of another chain");
+    const Hash32 digest = cohort_digest(cohort);
+    if (found->cohort == digest) return std::move(*found);
+    if (!found->cohort.is_zero())
+        return not_answered(key,
+                            "the node shows another cohort than the one that was answered, and whoever has shares "
+                            "of both could put the member's secrets together");
+    found->cohort = digest;
+    RETRACE_CHECK(book_.save(key, *found));
+    return std::move(*found);
+}
+
+Result<MaskCall> MaskDuties::post_keys(const MaskBook::Key& key) {
+    RETRACE_TRY(found, book_.find(key));
+    if (found) return MaskCall(contracts::MaskKeys{key.task, key.run, key.round, found->keys});
     const market::MaskSecrets secrets = market::MaskSecrets::random(random_);
     const auto bytes = [](View secret) { return Bytes(secret.begin(), secret.end()); };
     MaskNotes notes;
@@ -60,19 +87,12 @@ Result<MaskNotes> MaskDuties::notes_of(const MaskBook::Key& key, bool begin) {
     notes.receive = bytes(secrets.receive.bytes());
     notes.keys = encode(secrets.keys({key.task, key.round, 0}, key.run, random_));
     RETRACE_CHECK(book_.save(key, notes));
-    return notes;
-}
-
-Result<MaskCall> MaskDuties::post_keys(const MaskBook::Key& key) {
-    RETRACE_TRY(notes, notes_of(key, true));
     return MaskCall(contracts::MaskKeys{key.task, key.run, key.round, notes.keys});
 }
 
 Result<MaskCall> MaskDuties::deal(const MaskBook::Key& key, const market::MaskedRound& round) {
-    RETRACE_TRY(notes, notes_of(key, false));
+    RETRACE_TRY(notes, notes_in(key, round.cohort));
     if (notes.shares.empty()) {
-        if (!equal(encode(round.cohort.at(key.run)), notes.keys))
-            return not_answered(key, "the node shows other keys of it");
         if (const auto legal = market::check_cohort(round.round, round.cohort); !legal)
             return not_answered(key, "a cohort with " + std::string(slug(legal.error())));
         notes.shares = encode(market::deal_shares(round.round, round.cohort, key.run, notes.secrets(), random_));
@@ -82,7 +102,7 @@ Result<MaskCall> MaskDuties::deal(const MaskBook::Key& key, const market::Masked
 }
 
 Result<std::vector<MaskCall>> MaskDuties::complain(const MaskBook::Key& key, const market::MaskedRound& round) {
-    RETRACE_TRY(notes, notes_of(key, false));
+    RETRACE_TRY(notes, notes_in(key, round.cohort));
     if (!notes.checked) {
         std::size_t left = round.dealt.size();
         for (const auto& [dealer, shares] : round.dealt) {
@@ -104,7 +124,7 @@ Result<std::vector<MaskCall>> MaskDuties::complain(const MaskBook::Key& key, con
 }
 
 Result<MaskCall> MaskDuties::reveal(const MaskBook::Key& key, const market::MaskedRound& round) {
-    RETRACE_TRY(notes, notes_of(key, false));
+    RETRACE_TRY(notes, notes_in(key, round.cohort));
     if (notes.revealed.empty()) {
         if (const auto legal = market::check_record(round); !legal)
             return not_answered(key, "a record with " + std::string(slug(legal.error())));
@@ -152,6 +172,7 @@ Result<std::vector<MaskCall>> MaskDuties::due(const ledger::StateView& view, con
                 return one(reveal(open->key, views::masked_round(view, run.task, open->key.round)));
             break;
         case MaskStep::messages:
+        case MaskStep::secrets:
         case MaskStep::open:
         case MaskStep::lost: break;
     }
@@ -162,11 +183,11 @@ Result<std::vector<kernels::MaskRow>> MaskDuties::masks(const ledger::StateView&
     std::vector<kernels::MaskRow> none;
     const auto open = open_round(view, run);
     if (!open || open->masks.step != MaskStep::messages || !is_among(open->masks.dealt, run.index)) return none;
-    RETRACE_TRY(notes, notes_of(open->key, false));
+    const auto cohort = views::mask_cohort(view, run.task, open->key.round);
+    RETRACE_TRY(notes, notes_in(open->key, cohort));
     // With a dealer of which it has shown what it sealed a member masks nothing (market 15.6).
     for (const std::uint32_t dealer : notes.complained)
         if (is_among(open->masks.dealt, dealer)) return none;
-    const auto cohort = views::mask_cohort(view, run.task, open->key.round);
     if (!market::are_enough(open->masks.dealt.size(), cohort.size(), market::kCohortMin)) return none;
     market::MaskOpening opening{notes.secrets().mask, notes.secrets().self, {}};
     for (const std::uint32_t dealer : open->masks.dealt) opening.dealers.emplace(dealer, cohort.at(dealer).mask);
@@ -183,9 +204,37 @@ Result<std::vector<kernels::MaskRow>> MaskDuties::masks(const ledger::StateView&
     return mask_rows(market::message_terms(of, run.index, opening));
 }
 
-Bytes MaskDuties::opening(std::uint64_t task, std::uint32_t run, std::uint32_t round) const {
-    const auto notes = book_.find({task, run, round});
-    return notes && *notes ? (*notes)->opening : Bytes{};
+Result<std::vector<MaskCall>> MaskDuties::shown(const ledger::StateView& view, const market::Run& run) const {
+    std::vector<MaskCall> out;
+    const auto terms = views::group_spec(view, run.task);
+    if (!terms || terms->mask_bits == 0 || run.state != market::RunState::running) return out;
+    for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
+        const auto segment = views::segment(view, run.task, run.index, i);
+        const auto audit = segment && segment->audit != 0 ? views::audit(view, segment->audit) : std::nullopt;
+        if (!audit || audit->phase != market::AuditPhase::opening) continue;
+        if (views::shows_masks(view, run.task, run.index, i)) continue;
+        const auto own = views::member_segment(view, run.task, run.index, i);
+        const MaskBook::Key key{run.task, run.index, own->base + own->age};
+        const auto message = views::round_message(view, run.task, key.round, run.index);
+        RETRACE_TRY(notes, book_.find(key));
+        const auto opening = notes ? market::decode_mask_opening(notes->opening) : Unexpected{market::MaskError{}};
+        if (!message || !opening || !market::opens(*opening, run.index, message->dealers))
+            return not_answered(key, "the masks over its message are not those of its notes, so they are not shown");
+        out.emplace_back(contracts::ShowMasks{run.task, run.index, i, notes->opening});
+    }
+    return out;
+}
+
+void MaskDuties::forget(const ledger::StateView& view, const market::Run& run) const {
+    const auto group = views::group(view, run.task);
+    if (!group) return;
+    std::uint32_t needed = group->round;
+    for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
+        const auto own = views::member_segment(view, run.task, run.index, i);
+        if (!own) return;
+        if (own->masks != 0) needed = std::min(needed, own->base + own->age);
+    }
+    book_.forget(run.task, run.index, needed);
 }
 
 }  // namespace retrace::node

@@ -13,14 +13,14 @@
 
 namespace retrace::node {
 
-using MaskCall =
-    std::variant<contracts::MaskKeys, contracts::MaskShares, contracts::ComplainOfShare, contracts::Unmask>;
+using MaskCall = std::variant<contracts::MaskKeys, contracts::MaskShares, contracts::ComplainOfShare, contracts::Unmask,
+                              contracts::ShowMasks>;
 
 /// Not thread-safe. Every answer is in the book before it is returned, so that a view that shows something else later gets
 /// the same one.
 class MaskDuties {
 public:
-    /// `random` makes secrets and nonces.
+    /// `directory` is that of the chain (mask_notes_folder); `random` makes secrets and nonces.
     MaskDuties(std::filesystem::path directory, market::RandomSource random)
         : book_(std::move(directory)), random_(std::move(random)) {}
 
@@ -29,13 +29,16 @@ public:
     Result<std::vector<MaskCall>> due(const ledger::StateView& view, const market::Run& run);
     /// The masks over the run's message of the open round; empty: they are not known, or it sends none under them.
     Result<std::vector<kernels::MaskRow>> masks(const ledger::StateView& view, const market::Run& run);
-    /// What opens the masks over the run's message of a round; empty: it is not known.
-    Bytes opening(std::uint64_t task, std::uint32_t run, std::uint32_t round) const;
-    /// Removes the notes of rounds of the run before `round`, whose messages are not opened any more.
-    void forget(std::uint64_t task, std::uint32_t run, std::uint32_t round) const { book_.forget(task, run, round); }
+    /// The calls that show the masks over messages whose segments were drawn for an audit, before auditors are drawn. Error:
+    /// the notes are lost, or are not those of the keys that stand behind the message.
+    Result<std::vector<MaskCall>> shown(const ledger::StateView& view, const market::Run& run) const;
+    /// Removes the notes of the run's rounds whose segments are final, so that nothing can be asked about them.
+    void forget(const ledger::StateView& view, const market::Run& run) const;
 
 private:
-    Result<MaskNotes> notes_of(const MaskBook::Key& key, bool begin);
+    /// The notes, which are from now on those of this cohort. Error: there are none, the ledger has other keys of the member,
+    /// or another cohort was answered.
+    Result<MaskNotes> notes_in(const MaskBook::Key& key, const market::CohortKeys& cohort);
     Result<MaskCall> post_keys(const MaskBook::Key& key);
     Result<MaskCall> deal(const MaskBook::Key& key, const market::MaskedRound& round);
     Result<std::vector<MaskCall>> complain(const MaskBook::Key& key, const market::MaskedRound& round);

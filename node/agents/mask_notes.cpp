@@ -27,12 +27,21 @@ market::MaskSecrets MaskNotes::secrets() const {
     return {scalar_of(mask), scalar_of(self), scalar_of(deal), scalar_of(receive)};
 }
 
+std::filesystem::path mask_notes_folder(const std::filesystem::path& data_dir, std::uint64_t chain_id,
+                                        const Hash32& genesis) {
+    return data_dir / "masks" / (std::to_string(chain_id) + "-" + to_hex(view(genesis)));
+}
+
 std::filesystem::path MaskBook::path_of(const Key& key) const {
     return directory_ / (std::to_string(key.task) + "-" + std::to_string(key.run) + "-" + std::to_string(key.round) +
                          std::string(kSuffix));
 }
 
 Result<std::optional<MaskNotes>> MaskBook::find(const Key& key) const {
+    if (directory_.empty())
+        return error(
+            "the node has dropped the chain's first block, to whose hash masks are bound: begin with a node that "
+            "has it");
     const std::filesystem::path path = path_of(key);
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored) && !ignored) return std::optional<MaskNotes>{};

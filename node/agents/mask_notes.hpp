@@ -12,24 +12,30 @@
 namespace retrace::node {
 
 struct MaskNotes {
-    Bytes mask, self, deal, receive;        ///< The secrets.
-    Bytes keys;                             ///< As posted: an encoded market::MaskKeys.
-    Bytes shares;                           ///< As dealt: an encoded market::MaskShares; empty before.
-    bool checked = false;                   ///< The shares of the others were looked at,
+    Bytes mask, self, deal, receive;  ///< The secrets.
+    Bytes keys;                       ///< As posted: an encoded market::MaskKeys.
+    Bytes shares;                     ///< As dealt: an encoded market::MaskShares; empty before.
+    Hash32 cohort;                    ///< Of the cohort that the member has answered (cohort_digest); zero before.
+    bool checked = false;             ///< The shares of the others were looked at,
     std::vector<std::uint32_t> complained;  ///< and these dealers' do not fit.
     Bytes opening;   ///< Of the masks over the message: an encoded market::MaskOpening; empty before.
     Bytes revealed;  ///< As revealed: encoded market::RevealedShares; empty before.
     bool operator==(const MaskNotes&) const = default;
     static auto tie(auto& n) {
-        return std::tie(n.mask, n.self, n.deal, n.receive, n.keys, n.shares, n.checked, n.complained, n.opening,
-                        n.revealed);
+        return std::tie(n.mask, n.self, n.deal, n.receive, n.keys, n.shares, n.cohort, n.checked, n.complained,
+                        n.opening, n.revealed);
     }
     static market::Names names() {
-        return {"mask", "self", "deal", "receive", "keys", "shares", "checked", "complained", "opening", "revealed"};
+        return {"mask",   "self",    "deal",       "receive", "keys",    "shares",
+                "cohort", "checked", "complained", "opening", "revealed"};
     }
 
     market::MaskSecrets secrets() const;
 };
+
+/// The folder of the notes of one chain: another chain with the same number has other notes, and so other keys.
+std::filesystem::path mask_notes_folder(const std::filesystem::path& data_dir, std::uint64_t chain_id,
+                                        const Hash32& genesis);
 
 /// A file for each round of each run, which only this user can read.
 class MaskBook {

@@ -13,7 +13,11 @@ namespace {
 template <class Call>
 Bytes call_name(const Call& call) {
     Writer out;
-    out.text(Call::kName).u64(call.task).u32(call.run).u32(call.round);
+    out.text(Call::kName).u64(call.task).u32(call.run);
+    if constexpr (requires { call.round; })
+        out.u32(call.round);
+    else
+        out.u64(call.segment);
     if constexpr (requires { call.dealer; }) out.u32(call.dealer);
     return std::move(out).take();
 }
@@ -29,35 +33,44 @@ void SolverService::play_masks(const RemoteState& state, std::uint64_t height, s
 void SolverService::play_masks_of(const RemoteState& state, std::uint64_t height, solver::RunView& run) {
     const solver::RunKey key{run.terms.id, run.run};
     Result<std::vector<kernels::MaskRow>> masks = std::vector<kernels::MaskRow>{};
-    Result<std::vector<MaskCall>> calls = std::vector<MaskCall>{};
+    Result<std::vector<MaskCall>> calls = std::vector<MaskCall>{}, shown = std::vector<MaskCall>{};
     state.read([&] {
         const auto record = contracts::views::run(state, key.first, key.second);
         if (!record) return;
         masks = mask_duties_.masks(state, *record);
         calls = mask_duties_.due(state, *record);
+        shown = mask_duties_.shown(state, *record);
     });
     if (state.failure()) return;
+    state.read([&] {
+        const auto record = contracts::views::run(state, key.first, key.second);
+        if (record) mask_duties_.forget(state, *record);
+    });
     std::string problem;
     if (!calls) problem = calls.error().message;
     if (!masks) problem = masks.error().message;
+    if (!shown) problem = shown.error().message;
     if (problem != mask_problems_[key] && !problem.empty()) report_problems({problem});
     mask_problems_[key] = problem;
     run.member->masks = masks ? std::move(*masks) : std::vector<kernels::MaskRow>{};
-    const std::uint64_t kept = 2 * std::uint64_t{run.terms.group->keep_rounds};
-    if (run.member->round > kept)
-        mask_duties_.forget(key.first, key.second, static_cast<std::uint32_t>(run.member->round - kept));
-    if (!calls) return;
-    for (const MaskCall& due : *calls)
-        std::visit(
-            [&](const auto& call) {
-                if (!mask_calls_.emplace(call_name(call), height).second) return;
-                const std::string what{call.kName};
-                spdlog::info("event=masks task={} run={} round={} call={}", call.task, call.run, call.round, what);
-                const auto sent = process_->submitter().send(
-                    what + " of round " + std::to_string(call.round) + " of task " + std::to_string(call.task), call);
-                if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
-            },
-            due);
+    for (const auto& list : {calls, shown})
+        for (const MaskCall& due : list ? *list : std::vector<MaskCall>{}) send_masks(due, height);
+}
+
+void SolverService::send_masks(const MaskCall& due, std::uint64_t height) {
+    std::visit(
+        [&](const auto& call) {
+            if (!mask_calls_.emplace(call_name(call), height).second) return;
+            std::string what{call.kName};
+            spdlog::info("event=masks task={} run={} call={}", call.task, call.run, what);
+            if constexpr (requires { call.round; })
+                what += " of round " + std::to_string(call.round);
+            else
+                what += " of segment " + std::to_string(call.segment);
+            const auto sent = process_->submitter().send(what + " of task " + std::to_string(call.task), call);
+            if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
+        },
+        due);
 }
 
 }  // namespace retrace::node

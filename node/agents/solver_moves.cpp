@@ -25,7 +25,6 @@ constexpr std::size_t kBidsAhead = 4;
 struct SolverCall {
     Submitter& submitter;
     const market::Params& params;
-    const MaskDuties& masks;
     Result<Hash32> operator()(const solver::AcceptData& m) const {
         return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
     }
@@ -104,8 +103,7 @@ struct SolverCall {
         const verifier::PublicLeaves shown{m.header, m.program, m.leaves, m.proof};
         return submitter.send(
             "open state " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
-            calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root, verifier::encode(shown),
-                              m.masked ? masks.opening(m.task, m.run, *m.masked) : Bytes{}});
+            calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root, verifier::encode(shown)});
     }
     Result<Hash32> operator()(const auto&) const { return error("no call"); }
 };
@@ -180,7 +178,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
                 "give task " + std::to_string(checkpoint->task) + " back",
                 calls::GiveBack{checkpoint->task, checkpoint->run, checkpoint->index, checkpoint->commitment});
         } else {
-            sent = std::visit(SolverCall{submitter, *params, mask_duties_}, move);
+            sent = std::visit(SolverCall{submitter, *params}, move);
         }
     }
     if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);

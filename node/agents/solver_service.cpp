@@ -86,7 +86,10 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
       bidding_(bidding_options(options, process_->own_data().size()), process_->options().data_dir / "bids",
                process_->address()),
       withheld_(options.agent.retention_blocks),
-      mask_duties_(process_->options().data_dir / "masks", ledger::random_bytes),
+      mask_duties_(process_->genesis()
+                       ? mask_notes_folder(process_->options().data_dir, process_->chain_id(), *process_->genesis())
+                       : std::filesystem::path(),
+                   ledger::random_bytes),
       task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_, process_->messages()),
                   process_->memory(), workers_->initialisers()),
       bench_pool_(process_->pool().threads()),

@@ -93,6 +93,7 @@ private:
     /// Sends what members owe to the masks of their rounds, and tells the agent those over its messages.
     void play_masks(const RemoteState& state, std::uint64_t height, solver::SolverView& view);
     void play_masks_of(const RemoteState& state, std::uint64_t height, solver::RunView& run);
+    void send_masks(const MaskCall& due, std::uint64_t height);
     /// The price that a free seat is paid, or why it is not taken.
     Quote quote_seat(const RemoteState& state, const market::Params& params, const FreeSeat& seat,
                      const market::TaskSpec& spec);

@@ -46,8 +46,10 @@ void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_
     if (!segment) return;
     if (segment->state == SegmentState::auditing) {
         const auto audit = views::audit(view, segment->audit);
-        if (audit && audit->phase == AuditPhase::opening)
-            out.open_segments.push_back(views::start_of_segment(view, task, run, index));
+        // In a group with masks the start may be open: the audit waits for those over the message (contracts 21.11.33).
+        const std::uint64_t from = views::start_of_segment(view, task, run, index);
+        const auto start = views::checkpoint(view, task, run, from);
+        if (audit && audit->phase == AuditPhase::opening && start && !start->opened) out.open_segments.push_back(from);
         if (audit && audit->phase == AuditPhase::revealing && audit->deadline != 0) {
             out.reveal_segments.push_back(index + 1);
         }
@@ -233,6 +235,24 @@ std::set<Hash32> beyond_waiting(const ledger::StateView& view, const market::Run
     return out;
 }
 
+/// Returns those of the states `from` to `end` - 1 of a member of a group with masks that are open and that no audit starts
+/// from: each has the update of the segment that ends there, and nobody needs it (contracts 21.11.40). Its last state is the
+/// model.
+std::set<Hash32> behind_masks(const ledger::StateView& view, const market::Run& run, std::uint64_t from,
+                              std::uint64_t end) {
+    std::set<Hash32> out;
+    const auto terms = views::group_spec(view, run.task);
+    const auto group = terms && terms->mask_bits != 0 ? views::group(view, run.task) : std::nullopt;
+    if (!group) return out;
+    for (std::uint64_t i = std::max<std::uint64_t>(from, 1); i < end; ++i) {
+        const auto segment = views::segment(view, run.task, run.index, i);
+        const bool is_last = i + 1 == run.next_state && group->phase == market::GroupPhase::over;
+        const auto state = views::checkpoint(view, run.task, run.index, i);
+        if (state && state->opened && !is_last && (!segment || segment->audit == 0)) out.insert(state->root);
+    }
+    return out;
+}
+
 }  // namespace
 
 std::pair<std::uint64_t, std::uint64_t> capacities(const ledger::StateView& view, const ledger::Address& solver,
@@ -260,15 +280,28 @@ void Withheld::update(const ledger::StateView& view, std::uint64_t height, const
     for (const views::RunId& id : open) {
         const auto run = views::run(view, id.task, id.run);
         auto roots = run ? beyond_waiting(view, *run) : std::set<Hash32>();
-        if (roots.empty())
+        Entry entry;
+        if (const auto found = runs_.find(id); found != runs_.end()) entry = found->second;
+        if (run) {
+            // No audit of a segment that is final begins any more.
+            entry.passed.merge(behind_masks(view, *run, entry.from, run->finalised));
+            entry.from = std::max(entry.from, run->finalised);
+            roots.merge(behind_masks(view, *run, run->finalised, run->next_state));
+            roots.insert(entry.passed.begin(), entry.passed.end());
+        }
+        entry.seen = height;
+        entry.roots = std::move(roots);
+        if (entry.roots.empty())
             runs_.erase(id);
         else
-            runs_[id] = {height, std::move(roots)};
+            runs_[id] = std::move(entry);
     }
     std::erase_if(runs_, [&](const auto& item) {
         if (std::binary_search(open.begin(), open.end(), item.first)) return false;
         const auto run = views::run(view, item.first.task, item.first.run);
-        return !run || run->state != RunState::left || height > item.second.seen + retention_blocks_;
+        const auto terms = views::group_spec(view, item.first.task);
+        const bool kept = run && (run->state == RunState::left || (terms && terms->mask_bits != 0));
+        return !kept || height > item.second.seen + retention_blocks_;
     });
 }
 

@@ -238,6 +238,7 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
         const bool is_private = views::is_private(view, run.task, run.index, i);
         // Contracts 21.13.9: others could neither replay it nor challenge it.
         if (is_private && !views::has_consent(view, run.task, run.index, i, self)) continue;
+        if (group && !views::shows_masks(view, run.task, run.index, i)) continue;  // Contracts 21.11.39.
         auto member = segment_view(view, run.task, run.index, i, immutable);
         if (group && !member) continue;
         const std::uint64_t start = solver::start_state_of(member, i);

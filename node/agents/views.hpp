@@ -72,8 +72,9 @@ std::vector<solver::RunKey> runs_not_over(const ledger::StateView& view, const l
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
                                const Pricing& pricing, Immutable& immutable);
 
-/// States that the solver's runs have opened beyond a segment for which no auditor can be drawn: the requester may
-/// decide not to pay for them (contracts 14.12). If the run ends that way, they stay withheld until they are deleted.
+/// States that the solver's runs have opened and do not serve. Those beyond a segment for which no auditor can be drawn: the
+/// requester may decide not to pay for them (contracts 14.12); if the run ends that way, they stay withheld until they are
+/// deleted. In a group with masks those that no audit starts from (contracts 21.11.40), for as long.
 class Withheld {
 public:
     explicit Withheld(std::uint64_t retention_blocks) : retention_blocks_(retention_blocks) {}
@@ -84,6 +85,8 @@ private:
     struct Entry {
         std::uint64_t seen = 0;  ///< Height at which the run was last open.
         std::set<Hash32> roots;
+        std::set<Hash32> passed;  ///< Those of them that are states below `from`, and stay withheld.
+        std::uint64_t from = 0;
     };
     std::uint64_t retention_blocks_;
     std::map<contracts::views::RunId, Entry> runs_;

@@ -110,6 +110,12 @@ std::string group_text(const GroupFacts& group) {
     std::string out = std::to_string(group.rounds) + " rounds, " + std::to_string(group.empty_rounds) +
                       " of them without a message; the model rests on " + std::to_string(group.recorded()) +
                       " messages of " + std::to_string(group.members.size()) + " members\n";
+    if (group.masked)
+        out += "masks: those over " + std::to_string(group.shown) +
+               " of these messages were shown for audits, and a state " +
+               "that an audit starts from shows the one before; the others are hidden from whoever does not repeat "
+               "their " +
+               "training\n";
     for (const MemberSegments& member : group.members)
         out += "run " + std::to_string(member.run.index) + " by " + ledger::to_checksum(member.run.solver) + ": " +
                std::string(market::slug(member.run.state)) + ", " + std::to_string(member.recorded) + " messages, " +
@@ -178,6 +184,8 @@ int verify(const Program& program, const ReceiptFlags& flags) {
             out["private_data"] = checked->group->private_data;
             out["consented_segments"] = checked->group->consented();
             out["unverified_segments"] = checked->group->unverified();
+            out["masked"] = checked->group->masked;
+            out["shown_messages"] = checked->group->shown;
             out["rounds"] = checked->group->rounds;
             out["recorded_messages"] = checked->group->recorded();
             out["members"] = members_json(*checked->group);

@@ -275,7 +275,8 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
         ->check(CLI::PositiveNumber)
         ->needs(regions);
     CLI::Option* masked = of_rounds(command.add_flag(
-        "--masked", flags.masked, "Send changes under masks, of which nobody sees more than the sum of a round"));
+        "--masked", flags.masked,
+        "Send changes under masks, which hide them from whoever does not repeat the member's training"));
     masked->excludes("--update", "--max-age", "--bits", "--regions");
     command.add_option("--mask-bits", spec.mask_bits, "Bits of a value that is sent under masks (10)")
         ->check(CLI::Range(2, 27))

@@ -103,6 +103,14 @@ std::uint32_t of_region(const GroupTerms& terms) {
     return terms.regions != 0 ? (terms.members + terms.regions - 1) / terms.regions : 0;
 }
 
+/// The share of a member's updates that everybody sees under masks: those of segments that are drawn and of those before
+/// (contracts 21.11.41); its first one is always among them.
+double shown_share(const TaskFile& task) {
+    const double hidden = 1 - static_cast<double>(task.audit_bp) / 1e4;
+    const double others = 1 - hidden * hidden, rounds = static_cast<double>(task.group->rounds);
+    return (1 + others * (rounds - 1)) / rounds;
+}
+
 /// Times of one member in a round, in seconds; `merge` is that of members that merge, whom the others wait for.
 struct RoundTimes {
     double steps = 0, press = 0, take_in = 0, send = 0, receive = 0, merge = 0;
@@ -180,6 +188,8 @@ json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& 
                      {"on_fraud", terms.rollbacks == 0 ? "keep" : "rollback"},
                      {"rollbacks", terms.rollbacks},
                      {"ahead", terms.ahead},
+                     {"masked", terms.mask_bits != 0},
+                     {"shown_share", terms.mask_bits != 0 ? json::value(shown_share(task)) : json::value()},
                      {"private_data", is_private(task)}};
     if (!plan.measured) {
         out["not_timed"] = plan.not_measured;
@@ -228,6 +238,12 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
                   << " times; a round waits until messages of " << terms.ahead
                   << " rounds before are final; of the stake " << describe_coins_needed(rollback_stake_of(task))
                   << " repay what a lie undoes\n";
+    if (terms.mask_bits != 0)
+        std::cout << "masks        hide a message from whoever does not repeat its member's training; data, seeds and "
+                     "records "
+                     "are public\n             about "
+                  << 100 * shown_share(task)
+                  << " % of a member's updates are shown to everybody: its first, and those that audits are about\n";
     std::cout << "stake        "
               << (price.stake ? "a member locks " + describe_coins_needed(*price.stake)
                               : "no stake is enough: nothing is audited")

@@ -127,6 +127,7 @@ void explain_masks(const StateView& view, const market::Group& group, const std:
             return;
         case market::MaskStep::messages:
         case market::MaskStep::unmasking:
+        case market::MaskStep::secrets:
         case market::MaskStep::open: return;
     }
 }

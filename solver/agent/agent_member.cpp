@@ -135,8 +135,6 @@ void SolverAgent::open_member(const RunView& run, std::uint64_t height, Output& 
         const auto trained = std::ranges::find_if(run.member->segments, [&](const OwnSegment& segment) {
             return segment.index + 1 == index && segment.span.steps != 0;
         });
-        if (trained != run.member->segments.end() && trained->span.masks != 0)
-            move.masked = static_cast<std::uint32_t>(trained->span.base);
         if (trained != run.member->segments.end())
             move.tensors.insert(move.tensors.end(), run.terms.group->public_tensors.begin(),
                                 run.terms.group->public_tensors.end());

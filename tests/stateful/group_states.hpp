@@ -72,7 +72,7 @@ inline kernels::StateCommitment member_state(const market::TaskSpec& spec, std::
     return out;
 }
 
-/// The root of the table of `masks` masks over the member's message of the open round, and what opens it later.
+/// The root of the table of `masks` masks over the member's message of the open round, and what shows it later.
 Hash32 mask_root(const ledger::StateView& view, const market::Run& run, std::uint32_t round, std::uint32_t masks);
 Bytes mask_opening(const ledger::StateView& view, const market::Run& run, std::uint32_t round, std::uint32_t masks);
 
@@ -117,11 +117,15 @@ public:
                 std::vector<std::uint32_t> shown = {0};
                 if (before && before->steps != 0) shown.insert(shown.end(), {2, 3});
                 const auto leaves = verifier::make_public_leaves(made, inner_program(), shown);
-                contracts::OpenMember call{run_.task, run_.index, index, {}, made.root, verifier::encode(leaves)};
-                if (before && before->masks != 0) call.masks = mask_opening(view_, run_, before->base, before->masks);
-                return call;
+                return contracts::OpenMember{run_.task, run_.index, index, {}, made.root, verifier::encode(leaves)};
             }
         return std::nullopt;
+    }
+    /// Shows the masks over the message of a segment; nullopt: there are none, or they are shown.
+    std::optional<contracts::ShowMasks> show(std::uint64_t segment) const {
+        if (contracts::views::shows_masks(view_, run_.task, run_.index, segment)) return std::nullopt;
+        const auto own = contracts::views::member_segment(view_, run_.task, run_.index, segment);
+        return contracts::ShowMasks{run_.task, run_.index, segment, mask_opening(view_, run_, own->base, own->masks)};
     }
     /// What an honest auditor finds for a committed state.
     Hash32 right_root(std::uint64_t index) const {

@@ -143,6 +143,11 @@ void Players::open_member_states(const market::Run& run, const RunModel& model) 
     }
     for (const std::uint64_t index : due)
         if (const auto call = MemberCalls(world_.state(), run).open(index)) send(run.solver, *call);
+    for (const std::uint64_t id : mirror().open_audits) {
+        const market::Audit audit = mirror().audits[id - 1];
+        if (audit.task != run.task || audit.run != run.index || audit.phase != AuditPhase::opening) continue;
+        if (const auto call = MemberCalls(world_.state(), run).show(audit.segment)) send(run.solver, *call);
+    }
 }
 
 std::optional<std::uint64_t> Players::message_taken_in(const market::Audit& audit) {

@@ -49,6 +49,8 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
                                                                     const solver::SegmentView& segment,
                                                                     const solver::TaskCache::FreeMemory& free_memory) {
     if (messages_ == nullptr) return impossible("there is no store of messages");
+    // A replay under other masks would find another end, and cost an honest auditor its bond.
+    if (segment.masks.size() != segment.span.masks) return impossible("the masks over its message are not shown yet");
     RETRACE_TRY(material, task_cache_.group(terms, free_memory));
     const auto positions = segment.positions(material->plan->steps_max());
     if (!positions) return impossible(positions.error().message);

@@ -184,12 +184,12 @@ void queue_audit(Effects& fx, const market::Audit& audit) {
     store(fx.state, keys::audit_queue(), queue);
 }
 
-void enter_drawing(Effects& fx, market::Audit& audit) {
+void enter_drawing(Effects& fx, market::Audit& audit, std::uint64_t shown) {
     set_phase(fx, audit, AuditPhase::drawing, 0);
     const std::uint64_t from = views::start_of_segment(fx.state, audit.task, audit.run, audit.segment);
     const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(audit.task, audit.run, from));
     // The newest beacon may be older than the opening: the solver would have known the auditors.
-    const std::uint64_t height = next_draw_height(fx.params, start.open_height);
+    const std::uint64_t height = next_draw_height(fx.params, std::max(start.open_height, shown));
     if (height > fx.height)
         draw_at(fx, height, audit);
     else

@@ -6,8 +6,9 @@
 
 namespace retrace::contracts {
 
-/// Starts the drawing phase. Called when the segment's start is open.
-void enter_drawing(Effects& fx, market::Audit& audit);
+/// Starts the drawing phase. Called when the segment's start is open, and the masks over its message are shown: at height
+/// `shown`, or before the start was opened.
+void enter_drawing(Effects& fx, market::Audit& audit, std::uint64_t shown = 0);
 /// Draws the auditors of the audit, or replacements for silent ones, with the newest beacon.
 void draw_auditors_of(Effects& fx, std::uint64_t audit);
 /// Puts an audit that needs auditors at the end of the queue.

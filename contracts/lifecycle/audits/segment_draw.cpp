@@ -69,7 +69,8 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     store(fx.state, keys::segment(run.task, run.index, index), segment);
     const std::uint64_t from = views::start_of_segment(fx.state, run.task, run.index, index);
     const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, from));
-    if (start.opened) return enter_drawing(fx, audit);
+    const bool shown = views::shows_masks(fx.state, run.task, run.index, index);  // 21.11.33
+    if (start.opened) return shown ? enter_drawing(fx, audit) : enter_opening(fx, audit);
     set_phase(fx, audit, AuditPhase::waiting, 0);
     wake_openings(fx, run.task, run.index, from);
 }

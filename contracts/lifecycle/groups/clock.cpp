@@ -95,7 +95,7 @@ bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
         case GroupPhase::revealing: return group.revealed.size() == group.listed.size();
         case GroupPhase::unmasking: {
             const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(group.task, group.round));
-            return !awaits_revealed(view, group.task, masks);
+            return masks.step == market::MaskStep::secrets || !awaits_revealed(view, group.task, masks);
         }
         default: return false;
     }
@@ -265,7 +265,9 @@ void record_round(Effects& fx, Group& group) {
 void end_round_of_masks(Effects& fx, const Group& group) {
     std::vector<market::RoundEntry> entries;
     const GroupSpec terms = terms_of(fx, group);
-    if (end_unmasking(fx, group)) {
+    const market::MaskStep step = open_secrets(fx, group);
+    if (step == market::MaskStep::secrets) return look_at(fx, group, fx.height + 1);
+    if (step == market::MaskStep::open) {
         const auto masks = must_load<market::RoundMasks>(fx.state, keys::round_masks(group.task, group.round));
         for (const std::uint32_t run : masks.recorded) entries.push_back(entry_of(fx, group, terms, run));
     }

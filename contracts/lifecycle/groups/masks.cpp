@@ -65,6 +65,17 @@ void end_complaints(Effects& fx, const market::Group& group, RoundMasks& masks) 
     enter(fx, group, masks, MaskStep::messages, masks.dealt.size(), 0);
 }
 
+/// The round as far as its secrets follow from it. Each share was compared with what was dealt when it was revealed, so
+/// what was dealt, 42 points of each dealer, is not decoded again.
+market::MaskedRound revealed_round(const StateView& view, const market::Group& group, const RoundMasks& masks) {
+    market::MaskedRound out;
+    out.round = {group.task, group.round, 0};
+    out.cohort = views::mask_cohort(view, group.task, group.round);
+    for (const std::uint32_t run : masks.dealt) out.dealt.emplace(run, market::MaskShares{});
+    out.recorded = masks.recorded;
+    return out;
+}
+
 }  // namespace
 
 void begin_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms) {
@@ -87,6 +98,12 @@ void note_first_keys(Effects& fx, market::Group& group, RoundMasks& masks) {
     group.deadline = std::min(group.deadline, fx.height + terms.round_blocks);
     store(fx.state, keys::group(group.task), group);
     schedule_single(fx, masks.deadline + 1, ScheduledKind::group_clock, group.task, 0);
+}
+
+void end_masks_of_too_few(Effects& fx, const market::Group& group) {
+    RoundMasks masks = masks_of(fx, group);
+    const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(group.task));
+    if (are_too_few(masks.dealt.size(), masks, terms)) enter(fx, group, masks, MaskStep::lost, masks.dealt.size(), 0);
 }
 
 void drop_from_cohort(Effects& fx, const market::Group& group, std::uint32_t run) {
@@ -125,17 +142,31 @@ bool begin_unmasking(Effects& fx, const market::Group& group, const market::Grou
     return !lost;
 }
 
-bool end_unmasking(Effects& fx, const market::Group& group) {
+MaskStep open_secrets(Effects& fx, const market::Group& group) {
     RoundMasks masks = masks_of(fx, group);
+    if (masks.step == MaskStep::unmasking) enter(fx, group, masks, MaskStep::secrets, masks.revealed.size(), 0);
     std::map<std::uint32_t, market::RevealedShares> revealed;
     for (const std::uint32_t run : masks.revealed) {
         const auto own = must_load<market::MemberMasks>(fx.state, keys::member_masks(group.task, group.round, run));
         revealed.emplace(run, market::decode_revealed_shares(own.revealed).value());
     }
-    const auto terms = market::mask_terms(views::masked_round(fx.state, group.task, group.round), revealed);
-    if (terms) masks.terms = *terms;
-    enter(fx, group, masks, terms ? MaskStep::open : MaskStep::lost, masks.revealed.size(), 0);
-    return terms.has_value();
+    const market::MaskedRound round = revealed_round(fx.state, group, masks);
+    const market::Runs order = market::unmask_order(round);
+    const std::size_t end = std::min<std::size_t>(order.size(), masks.opened + market::kMaskSecretsAtOnce);
+    for (; masks.opened < end; ++masks.opened) {
+        const auto terms = market::terms_of_dealer(round, order[masks.opened], revealed);
+        if (!terms) {
+            masks.terms.clear();
+            enter(fx, group, masks, MaskStep::lost, masks.revealed.size(), 0);
+            return masks.step;
+        }
+        masks.terms.insert(masks.terms.end(), terms->begin(), terms->end());
+    }
+    if (masks.opened == order.size())
+        enter(fx, group, masks, MaskStep::open, masks.revealed.size(), 0);
+    else
+        store(fx.state, keys::round_masks(group.task, group.round), masks);
+    return masks.step;
 }
 
 void close_masks(Effects& fx, const market::Group& group) {
@@ -170,7 +201,7 @@ bool is_excused(const StateView& view, const market::Group& group, const market:
 
 std::vector<market::MaskTerm> mask_terms_of(const StateView& view, const market::Group& group) {
     const auto masks = views::round_masks(view, group.task, group.round);
-    return masks ? masks->terms : std::vector<market::MaskTerm>{};
+    return masks && masks->step == MaskStep::open ? masks->terms : std::vector<market::MaskTerm>{};
 }
 
 bool has_unmasked(const StateView& view, const market::Group& group, std::uint32_t run) {

@@ -16,6 +16,8 @@ void advance_masks(Effects& fx, const market::Group& group, const market::GroupS
 /// 21.11.2: called with the first keys of the round: from now on it has the time of a round of which nothing is doubled.
 /// Stores the group, not the masks.
 void note_first_keys(Effects& fx, market::Group& group, market::RoundMasks& masks);
+/// 21.11.31: called when a dealer was put out: the masks are lost if the others are too few.
+void end_masks_of_too_few(Effects& fx, const market::Group& group);
 /// 21.11.27: called when a member leaves or ends: it is no longer of a cohort that is not fixed yet.
 void drop_from_cohort(Effects& fx, const market::Group& group, std::uint32_t run);
 /// Whether a member of the cohort that has not left may still deal.
@@ -27,8 +29,9 @@ bool awaits_revealed(const StateView& view, std::uint64_t task, const market::Ro
 /// The record is fixed to messages of these runs, ascending. Returns false if they are too few: the round is void.
 bool begin_unmasking(Effects& fx, const market::Group& group, const market::GroupSpec& terms,
                      std::vector<std::uint32_t> recorded);
-/// Puts the secrets together. Returns false if too few shares were revealed: the round is void.
-bool end_unmasking(Effects& fx, const market::Group& group);
+/// Puts the next secrets together, as many as one block does. Returns the step of the masks: `secrets`, `open`, or `lost` if
+/// too few shares of one were revealed, so that the round is void.
+market::MaskStep open_secrets(Effects& fx, const market::Group& group);
 /// Called when the round closes: masks that were not unmasked are lost.
 void close_masks(Effects& fx, const market::Group& group);
 /// Removes the masks of the open round and what members posted.

@@ -66,8 +66,12 @@ void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
             enter_verdicts(fx, *before);
     for (const std::uint64_t segment : views::segments_from(fx.state, run.task, run.index, index))
         if (auto after = open_audit(fx.state, run, segment);
-            after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening))
-            enter_drawing(fx, *after);
+            after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening)) {
+            if (views::shows_masks(fx.state, run.task, run.index, segment))
+                enter_drawing(fx, *after);
+            else if (after->phase == AuditPhase::waiting)
+                enter_opening(fx, *after);  // 21.11.33
+        }
 }
 
 /// Starts the deadlines that wait for the opening of a state that is not opened but may be now.

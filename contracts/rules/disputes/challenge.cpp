@@ -77,7 +77,8 @@ CallStatus admit(const ChallengeSegment& call, const TxContext& context, const S
     if (status != CallStatus::ok) return status;  // 15.1.2
     if (views::is_private(view, call.task, call.run, call.segment) &&
         !views::has_consent(view, call.task, call.run, call.segment, context.sender))
-        return CallStatus::no_consent;  // 21.13.9
+        return CallStatus::no_consent;                                                                     // 21.13.9
+    if (!views::shows_masks(view, call.task, call.run, call.segment)) return CallStatus::masks_not_shown;  // 21.11.39
     if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
         return CallStatus::not_opened;                                                                  // 15.1.4
     if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return CallStatus::same_root;  // 15.1.3

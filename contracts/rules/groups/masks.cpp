@@ -144,8 +144,6 @@ CallStatus admit(const ComplainOfShare& call, const TxContext& context, const St
     const auto masks = masks_of(view, call.task, call.round);
     if (!takes_part(masks.cohort, call.run) || !takes_part(masks.dealt, call.dealer))
         return CallStatus::not_in_cohort;  // 21.11.21
-    if (!market::are_enough(masks.dealt.size() - 1, masks.cohort.size(), views::group_spec(view, call.task)->least))
-        return CallStatus::mask_wrong_count;  // 21.11.31
     const auto dealt = must_load<market::MemberMasks>(view, keys::member_masks(call.task, call.round, call.dealer));
     const auto holds =
         market::check_complaint({call.task, call.round, 0}, views::mask_cohort(view, call.task, call.round),
@@ -162,6 +160,7 @@ void apply(const ComplainOfShare& call, const TxContext&, Effects& fx) {
     auto dealt = must_load<market::MemberMasks>(fx.state, key);
     dealt.shares.clear();
     store(fx.state, key, dealt);
+    end_masks_of_too_few(fx, must_load<market::Group>(fx.state, keys::group(call.task)));
     forfeit_dealer(fx, call.task, call.dealer);
 }
 

@@ -5,7 +5,6 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/records/group_positions.hpp"
 #include "contracts/rules/groups/rules.hpp"
-#include "market/masks/opening.hpp"
 #include "verifier/game/public_leaves.hpp"
 
 namespace retrace::contracts {
@@ -74,33 +73,6 @@ bool keeps_shared(const StateView& view, const OpenMember& call, const std::vect
     return !views::is_private(view, call.task, call.run, call.index) || !differs(call.index + 1);
 }
 
-/// 21.11.33: the masks over the message that was sent at the end of the segment, if `opening` shows that they follow from
-/// the keys of its round.
-std::optional<std::vector<market::MaskTerm>> shown_masks(const StateView& view, const OpenMember& call,
-                                                         const market::MemberSegment& segment) {
-    const auto opening = market::decode_mask_opening(call.masks);
-    if (!opening) return std::nullopt;
-    const std::uint32_t round = segment.base + segment.age;
-    const auto message = must_load<market::RoundMessage>(view, keys::round_message(call.task, round, call.run));
-    if (!market::opens(*opening, call.run, message.dealers)) return std::nullopt;
-    auto terms = market::message_terms({call.task, round, 0}, call.run, *opening);
-    if (mask_root_of(terms) != message.mask_root) return std::nullopt;
-    return terms;
-}
-
-bool shows_masks(const StateView& view, const OpenMember& call, const std::optional<market::MemberSegment>& segment) {
-    if (!segment || segment->masks == 0) return call.masks.empty();
-    return shown_masks(view, call, *segment).has_value();
-}
-
-/// Keeps what auditors need to make the message.
-void note_masks(Effects& fx, const OpenMember& call, const market::MemberSegment& segment) {
-    const keys::Key key = keys::round_message(call.task, segment.base + segment.age, call.run);
-    auto message = must_load<market::RoundMessage>(fx.state, key);
-    message.masks = *shown_masks(fx.state, call, segment);
-    store(fx.state, key, message);
-}
-
 }  // namespace
 
 CallStatus check(const OpenMember& call) {
@@ -124,7 +96,6 @@ CallStatus admit(const OpenMember& call, const TxContext& context, const StateVi
         return CallStatus::wrong_leaves;                                                       // 21.8.6
     if (!shows_message(view, call, shown, *terms, segment)) return CallStatus::wrong_leaves;   // 21.8.7
     if (!keeps_shared(view, call, shared_of(shown, *terms))) return CallStatus::wrong_leaves;  // 21.13.5
-    if (!shows_masks(view, call, segment)) return CallStatus::wrong_masks;                     // 21.11.33
     return CallStatus::ok;
 }
 
@@ -134,7 +105,6 @@ void apply(const OpenMember& call, const TxContext&, Effects& fx) {
     count_late_opening(fx, call.task, call.run, call.index);
     if (auto segment = segment_before(fx.state, call)) {
         segment->shared = shared;
-        if (segment->masks != 0) note_masks(fx, call, *segment);
         store(fx.state, keys::member_segment(call.task, call.run, call.index - 1), *segment);
         if (!views::is_private(fx.state, call.task, call.run, call.index - 1))
             note_shared(fx, call.task, {call.run, call.index - 1, market::shared_digest(shared)}, segment->base);

@@ -42,6 +42,10 @@ CallStatus check(const OpenMember& call);
 CallStatus admit(const OpenMember& call, const TxContext& context, const StateView& view);
 void apply(const OpenMember& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const ShowMasks& call);
+CallStatus admit(const ShowMasks& call, const TxContext& context, const StateView& view);
+void apply(const ShowMasks& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const JoinTask& call);
 CallStatus admit(const JoinTask& call, const TxContext& context, const StateView& view);
 void apply(const JoinTask& call, const TxContext& context, Effects& fx);

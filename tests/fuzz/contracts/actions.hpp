@@ -213,6 +213,7 @@ private:
         add(run.solver, calls.reveal(false));
         for (std::uint64_t i = 0; i < run.next_state; ++i) {
             if (const auto call = calls.open(i)) add(run.solver, *call);
+            if (const auto call = calls.show(i)) add(run.solver, *call);
             if (choices_.below(8) == 0)
                 add(party(4), ChallengeSegment{run.task, run.index, i, root(i + 1, lie())}, bond_of(run.task));
             if (choices_.below(8) == 0)

@@ -74,7 +74,7 @@ protected:
         spec.steps = std::uint64_t{group.rounds} + 1;
         spec.interval = 1;
         spec.replicas = members;
-        spec.audit_bp = 1'000;
+        spec.audit_bp = draw_all_ ? 10'000 : 1'000;
         if (group.private_sets != 0) {
             spec.data_roots.clear();
             spec.allow_unaudited = true;
@@ -178,7 +178,11 @@ protected:
         std::vector<std::uint32_t> tensors = {0};
         if (shown.sends) tensors.insert(tensors.end(), {2, 3});
         const auto leaves = verifier::make_public_leaves(shown.commitment, plan_, tensors);
-        return {1, index, i, salt(index, i), shown.commitment.root, verifier::encode(leaves), shown.masks};
+        return {1, index, i, salt(index, i), shown.commitment.root, verifier::encode(leaves)};
+    }
+    /// Shows the masks over the message of a segment.
+    ShowMasks masks_of(std::uint32_t index, std::uint64_t segment) const {
+        return {1, index, segment, states_.at({index, segment + 1}).masks};
     }
     /// Root that an honest auditor finds for a state.
     Hash32 right_root(std::uint32_t index, std::uint64_t i) const {
@@ -193,6 +197,16 @@ protected:
             const auto point = views::checkpoint(state, 1, index, i).value();
             if (point.opened || !is_opening_due(index, i, point)) continue;
             EXPECT_EQ(send(solver_of(index), opening(index, i)), CallStatus::ok) << last.revert_reason;
+        }
+        show_due_masks(index);
+    }
+    /// The member shows the masks over messages whose segments were drawn.
+    void show_due_masks(std::uint32_t index) {
+        if (run(index).state != RunState::running) return;
+        for (const std::uint64_t id : open_audit_ids(1, index)) {
+            const auto audit = views::audit(state, id).value();
+            if (audit.phase != AuditPhase::opening || views::shows_masks(state, 1, index, audit.segment)) continue;
+            EXPECT_EQ(send(solver_of(index), masks_of(index, audit.segment)), CallStatus::ok) << last.revert_reason;
         }
     }
     bool is_opening_due(std::uint32_t index, std::uint64_t i, const market::Checkpoint& point) const {
@@ -283,6 +297,7 @@ protected:
         ASSERT_TRUE(serve_until([&] { return task().state == TaskState::delivering; }));
     }
 
+    bool draw_all_ = false;        ///< All segments are audited.
     kernels::ProgramHeader plan_;  ///< Header of the phase `inner`.
     std::map<std::pair<std::uint32_t, std::uint64_t>, Made> states_;
     std::set<std::uint32_t> wrong_members;  ///< Their states are not what they should be.

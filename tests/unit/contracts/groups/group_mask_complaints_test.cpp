@@ -80,28 +80,46 @@ TEST_F(GroupMaskComplaints, WhoDidNotDealMayComplain) {
     EXPECT_EQ(masks().dealt, (RunList{0, 1, 4, 5}));
 }
 
-TEST_F(GroupMaskComplaints, AComplaintThatWouldLeaveTooFewWaitsForUnmasking) {
-    market::GroupSpec terms = masked_terms();
-    terms.least = 6;
-    start_group(terms, {"alice", "bob", "carol", "dave", "erin", "frank"});
-    begin_rounds();
-    agree_on_keys({0, 1, 2, 3, 4, 5});
-    for (const std::uint32_t run : {0u, 1u, 3u, 4u, 5u}) ASSERT_EQ(deal(run), CallStatus::ok);
-    Bytes wrong = shares_of(2);
-    wrong[wrong.size() - 3 * 64] ^= 1;  // The share of 2's own mask for member 3.
-    ASSERT_EQ(send("carol", MaskShares{1, 2, 0, wrong}), CallStatus::ok);
-    next_block();
-    EXPECT_EQ(complain(3, 2), "mask_wrong_count");
-    EXPECT_EQ(run(2).state, RunState::running);
+class GroupMaskComplaintsOfSix : public GroupMaskComplaints {
+protected:
+    /// Six members, all of which the terms need; 2 seals a wrong share for 3.
+    void deal_of_six() {
+        market::GroupSpec terms = masked_terms();
+        terms.least = 6;
+        start_group(terms, {"alice", "bob", "carol", "dave", "erin", "frank"});
+        begin_rounds();
+        agree_on_keys({0, 1, 2, 3, 4, 5});
+        for (const std::uint32_t run : {0u, 1u, 3u, 4u, 5u}) ASSERT_EQ(deal(run), CallStatus::ok);
+        Bytes wrong = shares_of(2);
+        wrong[wrong.size() - 3 * 64] ^= 1;  // The share of 2's own mask for member 3.
+        ASSERT_EQ(send("carol", MaskShares{1, 2, 0, wrong}), CallStatus::ok);
+        next_block();
+        ASSERT_EQ(mask_step(), MaskStep::complaints);
+    }
+};
+
+TEST_F(GroupMaskComplaintsOfSix, AMemberThatCannotBeSparedIsComplainedOfWhenItIsUnmasked) {
+    deal_of_six();
     await_messages(0);
     ASSERT_EQ(mask_step(), MaskStep::messages);
     send_messages({0, 1, 2, 3, 4, 5});
     ASSERT_EQ(group().phase, GroupPhase::unmasking);
     for (const std::uint32_t run : {3u, 0u, 1u, 4u, 5u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
-    next_block();
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
     EXPECT_EQ(run(2).state, RunState::forfeited) << "by the complaint of 3 in its shares";
     EXPECT_EQ(mask_step(), MaskStep::open);
     EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2, 3, 4, 5}));
+}
+
+TEST_F(GroupMaskComplaintsOfSix, AComplaintThatLeavesTooFewLosesTheMasksAndMakesNobodyAbsent) {
+    deal_of_six();
+    EXPECT_EQ(complain(3, 2), "ok");
+    EXPECT_EQ(run(2).state, RunState::forfeited) << "whatever it costs the round, the dealer pays for it";
+    EXPECT_EQ(mask_step(), MaskStep::lost);
+    EXPECT_EQ(name(train(0)), "wrong_mask_step");
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    EXPECT_TRUE(round(0).entries.empty());
+    for (const std::uint32_t index : {0u, 1u, 3u, 4u, 5u}) EXPECT_EQ(member(index).absent, 0u) << index;
 }
 
 TEST_F(GroupMaskComplaints, AreTakenForTheWholeStepAndInNoOther) {
@@ -155,14 +173,18 @@ TEST_F(GroupMaskComplaints, ThatProveNothingChangeNothing) {
     EXPECT_EQ(sent("alice", good), "ok");
 }
 
-TEST_F(GroupMaskComplaints, ThatWouldLeaveTooFewComeAfterTheFirst) {
+TEST_F(GroupMaskComplaints, WhoseComplaintComesSecondIsNotAbsent) {
     begin();
     deal_with_garbage_of({1, 2});
     EXPECT_EQ(complain(0, 1), "ok");
-    EXPECT_EQ(complain(0, 2), "mask_wrong_count");
-    await_messages(0);
-    EXPECT_EQ(mask_step(), MaskStep::messages);
-    EXPECT_EQ(masks().dealt, (RunList{0, 2, 3}));
+    EXPECT_EQ(mask_step(), MaskStep::complaints);
+    // 3 has shown what 2 sealed for it, and so masks nothing with 2.
+    EXPECT_EQ(complain(3, 2), "ok");
+    EXPECT_EQ(run(1).state, RunState::forfeited);
+    EXPECT_EQ(run(2).state, RunState::forfeited);
+    EXPECT_EQ(mask_step(), MaskStep::lost);
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    for (const std::uint32_t index : {0u, 3u}) EXPECT_EQ(member(index).absent, 0u) << index;
 }
 
 TEST_F(GroupMaskComplaints, PayForNoLessThanTheSameComplaintInUnmask) {

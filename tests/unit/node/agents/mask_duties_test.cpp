@@ -3,6 +3,8 @@
 // node that tells a member another story later.
 #include "node/agents/mask_duties.hpp"
 
+#include "market/masks/opening.hpp"
+#include "node/agents/views.hpp"
 #include "node/masks/mask_values.hpp"
 #include "tests/unit/contracts/groups/group_masks_fixture.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
@@ -38,7 +40,8 @@ protected:
         EXPECT_TRUE(rows.has_value());
         if (!rows || rows->empty()) return {};
         call.masks = kernels::mask_table_root(*rows);
-        return duties(run).opening(1, run, group().round);
+        return encode(*market::decode_mask_opening(
+            MaskBook(folder_.path() / std::to_string(run)).find({1, run, group().round}).value()->opening));
     }
 
     test::TemporaryFolder folder_;
@@ -65,11 +68,19 @@ TEST_F(MaskDutiesTest, ARoundIsUnmaskedThoughMembersAreStartedAnewInEachStep) {
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
     EXPECT_EQ(recorded_runs(0), (contracts::RunList{0, 1, 3}));
     EXPECT_EQ(round(0).masks.size(), 3u + 3);
-    // Members open the states behind their messages with what they kept.
-    ASSERT_TRUE(serve_until([&] { return contracts::views::round_message(state, 1, 0, 0)->masks.size() == 4; }));
-    duties(0).forget(1, 0, 1);
-    EXPECT_TRUE(duties(0).opening(1, 0, 0).empty());
-    EXPECT_FALSE(duties(1).opening(1, 1, 0).empty());
+    // Members show the masks over the messages that are drawn with what they kept.
+    const auto shown = [&](std::uint32_t run) { return duties(run).shown(state, record(run)); };
+    const auto is_asked = [&](std::uint32_t run) {
+        const auto first = contracts::views::segment(state, 1, run, 0);
+        const auto audit = first ? contracts::views::audit(state, first->audit) : std::nullopt;
+        return audit && audit->phase == market::AuditPhase::opening;
+    };
+    for (int i = 0; i < 100 && !is_asked(0); ++i) next_block();
+    ASSERT_TRUE(is_asked(0));
+    ASSERT_EQ(shown(0).value().size(), 1u);
+    EXPECT_EQ(send_call(0, shown(0)->at(0)), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(contracts::views::round_message(state, 1, 0, 0)->masks.size(), 4u);
+    EXPECT_TRUE(shown(0)->empty());
 }
 
 TEST_F(MaskDutiesTest, AMemberRepeatsItsAnswersAndGivesNoOthers) {
@@ -83,8 +94,11 @@ TEST_F(MaskDutiesTest, AMemberRepeatsItsAnswersAndGivesNoOthers) {
     auto other = kept;
     other.cohort.pop_back();
     contracts::store(state, contracts::keys::round_masks(1, 0), other);
-    EXPECT_EQ(std::get<contracts::MaskShares>(due(0).at(0)).shares, shares.shares);
+    const auto elsewhere = duties(0).due(state, record(0));
+    ASSERT_FALSE(elsewhere.has_value());
+    EXPECT_NE(elsewhere.error().message.find("another cohort"), std::string::npos) << elsewhere.error().message;
     contracts::store(state, contracts::keys::round_masks(1, 0), kept);
+    EXPECT_EQ(std::get<contracts::MaskShares>(due(0).at(0)).shares, shares.shares);
     play_step({0, 1, 2, 3});
     await_messages(0);
     ASSERT_EQ(duties(0).masks(state, record(0))->size(), 4u);
@@ -103,6 +117,99 @@ TEST_F(MaskDutiesTest, AMemberRepeatsItsAnswersAndGivesNoOthers) {
     contracts::store(state, contracts::keys::round_masks(1, 0), other);
     EXPECT_EQ(std::get<contracts::Unmask>(due(0).at(0)).shares, revealed.shares)
         << "shares of both secrets of member 3 would open its message";
+}
+
+TEST_F(MaskDutiesTest, NotesStayUntilTheSegmentIsFinal) {
+    begin();
+    play_step({0, 1, 2, 3});
+    play_step({0, 1, 2, 3});
+    await_messages(0);
+    send_messages({0, 1, 2, 3});
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u})
+        for (const MaskCall& call : due(run)) EXPECT_EQ(send_call(run, call), CallStatus::ok) << last.revert_reason;
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    const auto kept = [&] { return MaskBook(folder_.path() / "0").find({1, 0, 0}).value().has_value(); };
+    // Many rounds later, though the group keeps messages of a few only.
+    auto later = group();
+    later.round = 100;
+    contracts::store(state, contracts::keys::group(1), later);
+    duties(0).forget(state, record(0));
+    EXPECT_TRUE(kept());
+    auto final_run = record(0);
+    final_run.finalised = final_run.next_state - 1;
+    duties(0).forget(state, final_run);
+    EXPECT_FALSE(kept());
+}
+
+TEST_F(MaskDutiesTest, AMachineDoesNotUseSecretsOfKeysThatAnotherOnePosted) {
+    begin();
+    // A second machine of the same account has made secrets too; the first one's keys are on the ledger.
+    const auto second = [&] { return MaskDuties(folder_.path() / "second", source()); };
+    ASSERT_EQ(second().due(state, record(0)).value().size(), 1u);
+    play_step({0, 1, 2, 3});
+    const auto refused = [&](const auto& made) {
+        EXPECT_FALSE(made.has_value());
+        if (!made) EXPECT_NE(made.error().message.find("another machine posted them"), std::string::npos);
+    };
+    refused(second().due(state, record(0)));
+    play_step({0, 1, 2, 3});
+    refused(second().due(state, record(0)));
+    await_messages(0);
+    refused(second().masks(state, record(0)));
+    send_messages({0, 1, 2, 3});
+    ASSERT_EQ(group().phase, market::GroupPhase::unmasking);
+    refused(second().due(state, record(0)));
+    EXPECT_EQ(due(0).size(), 1u);
+}
+
+TEST_F(MaskDutiesTest, ChainsOfOneNumberHaveNotesOfTheirOwn) {
+    const auto folder = [&](std::uint8_t genesis) {
+        Hash32 hash;
+        hash.bytes[0] = genesis;
+        return mask_notes_folder(folder_.path(), 7, hash);
+    };
+    EXPECT_NE(folder(1), folder(2));
+    EXPECT_NE(folder(1), mask_notes_folder(folder_.path(), 8, Hash32()));
+    begin();
+    const auto keys_on = [&](std::uint8_t genesis) {
+        return std::get<contracts::MaskKeys>(MaskDuties(folder(genesis), source()).due(state, record(0))->at(0)).keys;
+    };
+    const Bytes first = keys_on(1);
+    EXPECT_NE(keys_on(2), first);
+    EXPECT_EQ(keys_on(1), first);
+    const auto nowhere = MaskDuties({}, source()).due(state, record(0));
+    ASSERT_FALSE(nowhere.has_value());
+    EXPECT_NE(nowhere.error().message.find("first block"), std::string::npos);
+}
+
+TEST_F(MaskDutiesTest, StatesBehindMasksAreServedForAuditsOnly) {
+    begin();
+    for (std::uint32_t now = 0; now < 3; ++now) {
+        play_step({0, 1, 2, 3});
+        play_step({0, 1, 2, 3});
+        await_messages(now);
+        send_messages({0, 1, 2, 3});
+        for (const std::uint32_t run : {0u, 1u, 2u, 3u})
+            for (const MaskCall& call : due(run)) EXPECT_EQ(send_call(run, call), CallStatus::ok) << last.revert_reason;
+        ASSERT_TRUE(serve_until([&] { return group().round == now + 1; }));
+    }
+    Withheld withheld(100);
+    deliver({0, 1, 2, 3});
+    std::size_t hidden = 0, served = 0;
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u}) {
+        withheld.update(state, height, record(run).solver);
+        const auto roots = withheld.roots();
+        for (std::uint64_t i = 1; i < record(run).next_state; ++i) {
+            const auto next = contracts::views::segment(state, 1, run, i);
+            const Hash32 root = contracts::views::checkpoint(state, 1, run, i)->root;
+            const bool needed = i + 1 == record(run).next_state || (next && next->audit != 0);
+            EXPECT_EQ(roots.contains(root), !needed) << run << " " << i;
+            (needed ? served : hidden) += 1;
+        }
+        withheld = Withheld(100);
+    }
+    EXPECT_GT(hidden, 0u);
+    EXPECT_GT(served, 4u);
 }
 
 TEST_F(MaskDutiesTest, WhoseNotesAreLostTakesNoFurtherPart) {
