@@ -201,7 +201,7 @@ protected:
         show_due_masks(index);
     }
     /// The member shows the masks over messages whose segments were drawn.
-    void show_due_masks(std::uint32_t index) {
+    virtual void show_due_masks(std::uint32_t index) {
         if (run(index).state != RunState::running) return;
         for (const std::uint64_t id : open_audit_ids(1, index)) {
             const auto audit = views::audit(state, id).value();
