@@ -100,10 +100,13 @@ OtherMessageRunner::Change fill_with(std::uint32_t bits, const GroupTerms& group
     };
 }
 
-/// Puts another mask over the message than its seeds give.
+/// Puts another mask over the message than its seeds give. It does so with each mask, and what it adds does not cancel.
 OtherMessageRunner::Change shift_words(const GroupTerms& group) {
     return [numbers = group.public_tensors](State& after, const State&) {
-        for (const std::uint32_t t : numbers) after.tensors[t].data[0] ^= 1;
+        for (const std::uint32_t t : numbers) {
+            std::uint8_t* const first = after.tensors[t].data.data();
+            store_u32(first, load_u32(first) + 1);
+        }
     };
 }
 

@@ -12,7 +12,9 @@ namespace {
 constexpr std::uint64_t kGroupSamples = 16;
 constexpr std::uint32_t kInnerSteps = 4;
 
-GroupKind make_group_kind(bool regional) {
+constexpr std::uint32_t kMaskBits = 10;
+
+GroupKind make_group_kind(bool regional, bool masked) {
     kernels::ModelSpec model;
     model.hidden = {5};
     model.input = {1, 2, 3};
@@ -25,6 +27,11 @@ GroupKind make_group_kind(bool regional) {
     rounds.inner = kInnerSteps;
     rounds.members = 4;
     rounds.regions = regional ? 2 : 0;
+    if (masked) {
+        rounds.update = kernels::UpdateKind::masked;
+        rounds.kept = 512;
+        rounds.mask_bits = kMaskBits;
+    }
     const auto programs = kernels::build_training(model, training, kGroupSamples, kGroupSamples);
     ensure(programs.has_value(), "the simulation's programs are valid");
     const auto plan = kernels::build_rounds(*programs, training, rounds);
@@ -61,6 +68,12 @@ market::GroupSpec GroupKind::terms(const PlannedGroup& planned) const {
     out.rollbacks = planned.rollbacks;
     out.ahead = planned.ahead;
     out.private_sets = static_cast<std::uint8_t>(planned.is_private ? data.size() : 0);
+    if (planned.masked) {
+        out.mask_bits = kMaskBits;
+        out.mask_blocks = planned.mask_blocks;
+        out.round_blocks += 4 * (planned.mask_blocks + 1);
+        out.catch_up_max += 256;
+    }
     if (planned.regions == 0) return out;
     out.rounds = 2 * planned.rounds;
     out.regions = planned.regions;
@@ -68,9 +81,10 @@ market::GroupSpec GroupKind::terms(const PlannedGroup& planned) const {
     return out;
 }
 
-const GroupKind& group_kind(bool regional) {
-    static const GroupKind plain = make_group_kind(false), merging = make_group_kind(true);
-    return regional ? merging : plain;
+const GroupKind& group_kind(bool regional, bool masked) {
+    static const GroupKind plain = make_group_kind(false, false), merging = make_group_kind(true, false),
+                           hiding = make_group_kind(false, true);
+    return regional ? merging : masked ? hiding : plain;
 }
 
 std::vector<kernels::Tensor> data_of_member(const ledger::Address& member, bool others) {

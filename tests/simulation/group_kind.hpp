@@ -23,6 +23,8 @@ struct PlannedGroup {
     std::set<std::string> admitted = {};
     std::uint8_t regions = 0;  ///< Not 0: `rounds` are those of training; the ledger has twice as many.
     std::uint64_t merge_blocks = 24;
+    bool masked = false;
+    std::uint64_t mask_blocks = 12;  ///< Then `round_blocks` are what is left to messages.
 };
 
 struct GroupKind {
@@ -36,7 +38,7 @@ struct GroupKind {
 };
 
 /// Built at the first call and read-only afterwards.
-const GroupKind& group_kind(bool regional);
+const GroupKind& group_kind(bool regional, bool masked = false);
 
 /// The data sets of a member of a private group, by its account: of the same shapes as those of the kind, with other samples.
 /// `others`: not those, but further ones.

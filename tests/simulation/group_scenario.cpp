@@ -155,4 +155,37 @@ Scenario group_scenario(std::uint64_t seed) {
     return out;
 }
 
+Scenario masked_scenario(std::uint64_t seed) {
+    Scenario out = group_scenario(seed);
+    Random random(seed ^ 0x3a5c0ull);
+    PlannedGroup& group = *out.planned_tasks[0].group;
+    // Neither goes with masks (contracts 21.11.1, 21.11.34, 21.14.1).
+    group.max_age = 0;
+    group.is_private = false;
+    group.admitted.clear();
+    if (group.rollbacks != 0) group.rounds = 3;
+    group.rollbacks = 0;
+    group.ahead = 0;
+    group.masked = true;
+    group.least = std::max<std::uint8_t>(3, group.least);
+    constexpr const char* kCalls[] = {"maskKeys", "maskShares", "complainOfShare", "unmask", "showMasks"};
+    for (SolverRole& role : out.solvers) {
+        role.consents.clear();
+        role.switches_data = role.false_start = role.sends_late = false;
+    }
+    for (VerifierRole& role : out.verifiers) role.has_data_of.clear();
+    for (std::size_t i = 0; 4 * (i + 1) <= out.solvers.size(); ++i) {
+        SolverRole& role = out.solvers[i];
+        if (random.chance(300)) role.omits.insert(random.pick(kCalls));
+        if (random.chance(150)) role.deals_garbage = true;
+        if (random.chance(250)) {
+            const std::uint64_t price = role.price_bp, speed = role.speed_bp;
+            role = *group_member_named("wrong_mask");
+            role.price_bp = price;
+            role.speed_bp = speed;
+        }
+    }
+    return out;
+}
+
 }  // namespace retrace::sim

@@ -11,6 +11,8 @@ namespace retrace::sim {
 Scenario calm_group();
 /// Draws everything from the seed.
 Scenario group_scenario(std::uint64_t seed);
+/// The same under masks: members also drop at any step of them, deal garbage, or mask their messages wrongly.
+Scenario masked_scenario(std::uint64_t seed);
 /// Has the group go back when messages of a lost run are not final, and train the fewest rounds for that.
 void roll_back(PlannedGroup& group, std::uint8_t rollbacks, std::uint32_t ahead);
 /// Has the members of the scenario's group, whom its requester admits, train on data of their own.

@@ -5,6 +5,8 @@
 #include "contracts/records/region_views.hpp"
 #include "contracts/records/rollback_views.hpp"
 #include "contracts/records/views.hpp"
+#include "node/agents/group_views.hpp"
+#include "solver/rounds/group_view.hpp"
 #include "solver/rounds/plan_runner.hpp"
 
 namespace retrace::sim {
@@ -44,7 +46,7 @@ bool are_known(const ledger::StateView& view, std::uint64_t task, std::uint32_t 
 }  // namespace
 
 std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::StateView& view, const market::Run& run,
-                                         const SentTensors& sent, const std::vector<kernels::Tensor>& sets,
+                                         const Sent& sent, const std::vector<kernels::Tensor>& sets,
                                          kernels::ThreadPool& pool) {
     const auto spec = views::spec(view, run.task);
     const auto member = views::member(view, run.task, run.index);
@@ -55,7 +57,7 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
         return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
     };
     solver::PlanRunner runner(*kind.plan, spec->seed, data, make, pool);
-    Tensors tensors(sent);
+    Tensors tensors(sent.tensors);
     const auto anchor = tensors.find(member->anchor);
     if (anchor.size() != member->anchor.size()) return {};
     std::vector<kernels::State> states{
@@ -63,9 +65,13 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
     std::vector<Hash32> out{kernels::commit_state(kind.plan->root(), states[0], pool).root};
     std::uint8_t attempt = 0;
     kernels::SegmentSpan span;
+    std::vector<kernels::MaskRow> masks;  // Of the segment's message.
+    kernels::Tensor table;
     const auto message = [&](const kernels::Position& at) {
+        if (at.phase == kernels::Phase::mask) return solver::mask_message(masks, at, table);
         const auto round =
             *views::record_read(view, run.task, run.index, static_cast<std::uint32_t>(at.record), attempt, span);
+        if (at.phase == kernels::Phase::unmask) return solver::mask_message(node::mask_rows(round.masks), at, table);
         const market::RoundEntry& entry = round.entries.at(at.message);
         const auto posted = views::round_message(view, run.task, round.index, entry.run);
         return kernels::Message{{entry.weight, round.total, entry.age, entry.steps}, tensors.find(posted->tensors)};
@@ -77,6 +83,12 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
         if (!segment || !positions) break;
         span = positions->span();
         if (!are_known(view, run.task, run.index, span, attempt, tensors)) break;
+        if (segment->masks != 0) {
+            const auto sent_message = views::round_message(view, run.task, segment->base + segment->age, run.index);
+            const auto found = sent.masks.find(sent_message->mask_root);
+            if (found == sent.masks.end()) break;
+            masks = found->second;
+        }
         kernels::State state = states.at(views::start_of_segment(view, run.task, run.index, i));
         (void)runner.run(state, *positions, 0, positions->count(), run.index, message);
         out.push_back(kernels::commit_state(kind.plan->root(), state, pool).root);

@@ -47,7 +47,7 @@ RequesterParty::RequesterParty(World& world, NodeId id, std::string name, bool h
 market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
     market::TaskSpec spec;
     if (planned.group) {
-        const GroupKind& kind = group_kind(planned.group->regions != 0);
+        const GroupKind& kind = group_kind(planned.group->regions != 0, planned.group->masked);
         spec.name = "group";
         spec.program_root = kind.plan->root();
         spec.program_bytes = kind.plan_bytes.size();
@@ -140,7 +140,7 @@ bool RequesterParty::reserve(const ledger::StateView& view, std::uint64_t height
 
 void RequesterParty::post_group(const PlannedTask& planned) {
     const market::TaskSpec spec = spec_of(planned);
-    const GroupKind& kind = group_kind(planned.group->regions != 0);
+    const GroupKind& kind = group_kind(planned.group->regions != 0, planned.group->masked);
     call("posts a task of a group", contracts::PostGroup{spec, kind.terms(*planned.group)},
          market::escrow_of(spec, world().params)->total());
     world().uploads.programs[spec.program_root] = kind.plan_bytes;
@@ -165,7 +165,8 @@ bool RequesterParty::has_model_of_group(const ledger::StateView& view, const mar
         const std::uint64_t state = views::run(view, task.id, index)->next_state - 1;
         const auto last = views::checkpoint(view, task.id, index, state);
         const auto step = contracts::header_step_of(view, task.id, index, state);
-        const solver::CommittedPlan& plan = *group_kind(views::group_spec(view, task.id)->regions != 0).plan;
+        const auto terms = views::group_spec(view, task.id);
+        const solver::CommittedPlan& plan = *group_kind(terms->regions != 0, terms->mask_bits != 0).plan;
         if (last && last->opened && step &&
             solver::fetch_state(source, plan.root(), plan.states(), last->root, *step, world().pool))
             return true;

@@ -216,7 +216,7 @@ void Play::set_truths_of_members(const ledger::StateView& view) {
     for (const auto& [task, roots] : truths_) {
         const auto& group = scenario_.planned_tasks[task - 1].group;
         if (!group) continue;
-        const GroupKind& kind = group_kind(group->regions != 0);
+        const GroupKind& kind = group_kind(group->regions != 0, group->masked);
         const std::uint32_t runs = views::task(view, task)->runs;
         for (std::uint32_t index = 0; index < runs; ++index) {
             const auto run = views::run(view, task, index);
@@ -224,7 +224,8 @@ void Play::set_truths_of_members(const ledger::StateView& view) {
             if (found == members_.end() || found->honest) continue;
             const bool is_private = scenario_.planned_tasks[task - 1].group->is_private;
             const auto data = is_private ? data_of_member(run->solver) : kind.data;
-            checkers_->set_truth(task, index, true_roots_of_member(kind, view, *run, world_->sent, data, world_->pool));
+            checkers_->set_truth(
+                task, index, true_roots_of_member(kind, view, *run, {world_->sent, world_->masks}, data, world_->pool));
         }
     }
 }

@@ -42,6 +42,8 @@ std::string SolverRole::describe() const {
     if (never_finishes) add("never_finishes");
     if (switches_data) add("switches_data");
     if (false_start) add("false_start");
+    if (deals_garbage) add("deals_garbage");
+    for (const std::string& call : omits) add("omits_" + call);
     if (gives_up) add("gives_up");
     if (stays_away) add("stays_away");
     if (declines_reserved) add("declines_reserved");
@@ -53,7 +55,7 @@ std::string SolverRole::describe() const {
 }
 
 SolverParty::SolverParty(World& world, NodeId id, std::string name, SolverRole role)
-    : Party(world, id, std::move(name), role.honest(), role.speed_bp), role_(std::move(role)) {
+    : Party(world, id, std::move(name), role.honest(), role.speed_bp), role_(std::move(role)), mask_random_(id) {
     if (role_.fraud == solver::ComputeAttack::silent) unresponsive_.emplace();
     if (role_.protocol_attack) protocol_attacks_.emplace(*role_.protocol_attack, secret());
 }
@@ -110,6 +112,9 @@ void SolverParty::boot() {
         memory->messages.get());
     memory->disputes =
         std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->dispute_replays, &memory->agent->slot());
+    memory->masks = std::make_unique<node::MaskDuties>(disk() / "masks", [this](std::span<std::uint8_t> out) {
+        for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(mask_random_());
+    });
     memory_ = std::move(memory);
     load_own_data();
 }
@@ -219,6 +224,7 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (role_.joins) offer_seats(view, seen);
     use_own_data(seen);
     seen.not_over = node::runs_not_over(view, address(), memory_->store->runs());
+    play_masks(view, height, seen);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
     if (unresponsive_) fall_silent(seen, out.moves);
     if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
@@ -320,10 +326,11 @@ bool SolverParty::gives_back(const ledger::StateView& view, const solver::Commit
            move.index == run->first_state + role_.gives_back_after;
 }
 
-void SolverParty::make_moves(const ledger::StateView& view, const solver::SolverView&,
+void SolverParty::make_moves(const ledger::StateView& view, const solver::SolverView& seen,
                              std::vector<solver::SolverMove> moves) {
     const bool force = role_.protocol_attack == solver::ProtocolAttack::flood;
     for (const solver::SolverMove& move : moves) {
+        if (const auto* sent = std::get_if<solver::CommitRound>(&move)) note_masks(*sent, seen);
         if (make_member_move(view, move)) continue;
         if (const auto* m = std::get_if<solver::CommitBid>(&move)) {
             if (!role_.joins || !views::is_group(view, m->task)) send_bid(view, *m);

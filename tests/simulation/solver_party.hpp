@@ -2,6 +2,9 @@
 // A solver: the product's agents on a simulated machine, and what an adversary changes about them.
 #pragma once
 
+#include <random>
+
+#include "node/agents/mask_duties.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/attacks/compute_attacks.hpp"
 #include "solver/attacks/inflated_benchmark.hpp"
@@ -49,6 +52,9 @@ struct SolverRole {
     std::set<std::string> consents = {};  ///< Verifiers that have its data from it and may audit it.
     bool switches_data = false;           ///< Trains on other data than those that it has committed to.
     bool false_start = false;  ///< Its first state is not the one that `init` makes, nor are its shared tensors.
+    // In groups with masks:
+    std::set<std::string> omits = {};  ///< Names of calls that it never sends, of those of masks.
+    bool deals_garbage = false;        ///< Seals shares for others that are none.
     // Of reservations, which it accepts as they come:
     bool stays_away = false;  ///< Neither takes nor declines the task for which its time was reserved.
     bool declines_reserved = false;
@@ -57,7 +63,8 @@ struct SolverRole {
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
                !opens_late && !gives_up && serves_only.empty() && !never_finishes && !stays_away &&
-               !declines_reserved && !switches_data && !false_start && holds_until == 0;
+               !declines_reserved && !switches_data && !false_start && !deals_garbage && omits.empty() &&
+               holds_until == 0;
     }
     std::string describe() const;
 };
@@ -104,6 +111,10 @@ private:
     /// Sends the calls of a member; false: the move is none of a member's.
     bool make_member_move(const ledger::StateView& view, const solver::SolverMove& move);
     void note_sent(const solver::CommitRound& move);
+    // In groups with masks (masked_members.cpp):
+    void play_masks(const ledger::StateView& view, std::uint64_t height, solver::SolverView& seen);
+    void send_masks(const node::MaskCall& due, std::uint64_t height);
+    void note_masks(const solver::CommitRound& move, const solver::SolverView& seen);
     // In private groups (private_parties.cpp):
     void load_own_data();
     void use_own_data(solver::SolverView& seen);
@@ -121,6 +132,7 @@ private:
         std::unique_ptr<solver::TaskCache> task_cache;
         std::unique_ptr<solver::Benchmarker> bench;
         std::unique_ptr<solver::SolverAgent> agent;
+        std::unique_ptr<node::MaskDuties> masks;
         std::unique_ptr<verifier::DisputeReplays> dispute_replays;
         std::unique_ptr<verifier::DisputeAgent> disputes;
     };
@@ -135,6 +147,8 @@ private:
     std::map<std::uint64_t, std::uint64_t> accepted_;            ///< Height of the newest call, by reservation.
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
     std::map<solver::RunKey, std::uint64_t> consented_;          ///< Height of the newest call, by run.
+    std::map<Bytes, std::uint64_t> mask_calls_;                  ///< The same by what the call is about.
+    std::mt19937_64 mask_random_;                                ///< Secrets; a machine draws others after a crash.
     std::optional<solver::Unresponsive> unresponsive_;
     std::optional<solver::AttackingMoves> protocol_attacks_;
     std::uint64_t flood_views_ = 0;  ///< Views with runs so far.

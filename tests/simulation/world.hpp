@@ -60,7 +60,8 @@ struct World {
     kernels::ThreadPool pool{1};
     node::Immutable immutable;
     Uploads uploads;
-    SentTensors sent;                             ///< By members of groups.
+    SentTensors sent;                             ///< By members of groups,
+    SentMasks masks;                              ///< and the masks over their messages.
     std::vector<std::unique_ptr<Party>> parties;  ///< Party i is node i + 1.
 };
 
