@@ -150,6 +150,13 @@ Status<> RoundsDemo::compile() {
     rounds.terms.fetch_blocks = 15;
     rounds.terms.reveal_blocks = 15;
     rounds.terms.absence_limit = 4;  // One member misses three rounds.
+    if (options_.cheat == "wrong_mask") {
+        rounds.spec.update = kernels::UpdateKind::masked;
+        rounds.spec.kept = 512;
+        rounds.terms.mask_bits = static_cast<std::uint8_t>(rounds.spec.mask_bits);
+        rounds.terms.mask_blocks = 5;
+        rounds.terms.round_blocks += 4 * (rounds.terms.mask_blocks + 1);
+    }
     if (options_.rolls_back) {
         rounds.terms.rollbacks = 1;
         rounds.terms.ahead = kAhead;
@@ -525,8 +532,8 @@ Result<json::object> RoundsDemo::play() {
 
 const std::vector<std::string>& rounds_demo_cheats() {
     static const std::vector<std::string> all{"ulp",           "skip_steps",   "wrong_data",   "stale_checkpoint",
-                                              "wrong_message", "hide_message", "list_falsely", "poison_nan",
-                                              "poison_norm",   "copy_message", "none"};
+                                              "wrong_message", "hide_message", "list_falsely", "wrong_mask",
+                                              "poison_nan",    "poison_norm",  "copy_message", "none"};
     return all;
 }
 
