@@ -47,7 +47,8 @@ CallStatus admit(const TopUpTask& call, const TxContext& context, const StateVie
     if (context.value < price.total()) return CallStatus::wrong_value;  // 12.10.8
     // 12.10.11: it must not ask for auctions that never come.
     const std::uint64_t more = std::uint64_t{known.left} + call.auctions;
-    const std::uint64_t begins = views::last_auction_begins(context.params, *task, spec.pause_blocks, context.height, more);
+    const std::uint64_t begins =
+        views::last_auction_begins(context.params, *task, spec.pause_blocks, context.height, more);
     const U256 rent = views::missing_rent(view, *task, begins);
     if (context.value - price.total() < rent) return CallStatus::wrong_value;
     spec.price_ceiling = call.ceiling;

@@ -115,7 +115,9 @@ TEST_F(PricesOfPlaces, ATopUpPaysForTheTimeOfItsAuctions) {
 TEST_F(PricesOfPlaces, TheLastAuctionBeginsAfterThePausesBeforeIt) {
     post();
     const std::uint64_t close = task().reveal_end, each = params.bid_blocks + params.reveal_blocks;
-    const auto begins = [&](std::uint64_t more) { return views::last_auction_begins(params, task(), 50, height, more); };
+    const auto begins = [&](std::uint64_t more) {
+        return views::last_auction_begins(params, task(), 50, height, more);
+    };
     EXPECT_EQ(begins(0), close);
     EXPECT_EQ(begins(1), close + 50);
     EXPECT_EQ(begins(3), close + 50 + 2 * (each + 50));

@@ -34,7 +34,8 @@ TEST(DataUse, IsForRequestersAndNeverForTheNumberOfATask) {
 TEST(DataUse, WhoIsNamedNoMoreGetsNothingNew) {
     EXPECT_EQ(data_grant(true, kOwnData, {}), DataGrant::train);
     EXPECT_EQ(data_grant(true, kOwnData, kOwnData), DataGrant::train);
-    EXPECT_EQ(data_grant(false, kOwnData, kOwnData), DataGrant::finish) << "disputes about what it has trained are played";
+    EXPECT_EQ(data_grant(false, kOwnData, kOwnData), DataGrant::finish)
+        << "disputes about what it has trained are played";
     EXPECT_EQ(data_grant(false, kOwnData, {}), DataGrant::none);
     EXPECT_EQ(data_grant(true, kOwnData, kOtherData), DataGrant::none) << "the operator gave another folder";
     EXPECT_EQ(data_grant(true, {}, {}), DataGrant::none);
@@ -67,7 +68,8 @@ TEST(DataUse, AVerifierHasTheDataOfTheMembersThatItsOperatorNamed) {
     const std::vector<AuditedData> audited{{3, owner(1), kOwnData}, {4, owner(2), kOtherData}};
     EXPECT_TRUE(has_data_of(audited, 3, owner(1), kOwnData));
     EXPECT_FALSE(has_data_of(audited, 4, owner(1), kOwnData)) << "a stranger's task";
-    EXPECT_FALSE(has_data_of(audited, 3, owner(2), kOwnData)) << "another member that committed to the same public roots";
+    EXPECT_FALSE(has_data_of(audited, 3, owner(2), kOwnData))
+        << "another member that committed to the same public roots";
     EXPECT_FALSE(has_data_of(audited, 3, owner(1), kOtherData)) << "the member committed to other data than it gave";
     EXPECT_FALSE(has_data_of(audited, 3, owner(1), {kOwnData[0]}));
     EXPECT_FALSE(has_data_of({}, 3, owner(1), kOwnData));
