@@ -5,6 +5,7 @@
 #include <regex>
 #include <thread>
 
+#include "contracts/calls/call_status.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {

@@ -77,7 +77,7 @@ TEST(DataUse, AVerifierHasTheDataOfTheMembersThatItsOperatorNamed) {
 
 /// A party that has these data sets, and a group whose plan the source has.
 struct CheckedParty {
-    test::TinyGroup group;
+    retrace::test::TinyGroup group;
     solver::PrivateData data;
     solver::TaskCache cache{group.source, group.pool};
     DataChecks checks;
