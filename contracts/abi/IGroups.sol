@@ -27,6 +27,7 @@ interface IGroups {
         bool spot;
         uint256 lastCeiling;
         uint8 auctions;
+        uint64 pauseBlocks;
     }
     struct PhaseRoot {
         uint8 phase;
@@ -74,6 +75,8 @@ interface IGroups {
         uint32 steps;
         uint32 age;
         uint32 weight;
+        uint32 region;
+        uint32 place;
     }
     struct MaskTerm {
         bytes32 seed;
@@ -96,6 +99,7 @@ interface IGroups {
         bool recorded;
         uint32 age;
         bool unpaid;
+        bool standby;
         bytes32 maskRoot;
         bytes32 dealers;
         MaskTerm[] masks;
@@ -113,6 +117,7 @@ interface IGroups {
         uint32[] recorded;
         uint32[] revealed;
         MaskTerm[] terms;
+        uint32 opened;
     }
     struct MemberMasks {
         bytes keys;
@@ -171,6 +176,12 @@ interface IGroups {
         address[] accepted;
         FormerAuditor[] former;
     }
+    struct Division {
+        uint32 epoch;
+        uint32 regions;
+        uint32[] order;
+        uint64 due;
+    }
     function postGroup(TaskSpec calldata spec, GroupSpec calldata group) external payable;
     function commitRound(
         uint64 task,
@@ -196,8 +207,7 @@ interface IGroups {
         uint64 index,
         bytes32 salt,
         bytes32 root,
-        bytes calldata leaves,
-        bytes calldata masks
+        bytes calldata leaves
     ) external;
     function joinTask(uint64 task, uint32 anchor, uint64 index) external payable;
     function leaveTask(uint64 task, uint32 run) external;
@@ -226,6 +236,12 @@ interface IGroups {
     function consent(uint64 task, uint32 run, address[] calldata accounts) external;
     function acceptConsent(uint64 task, uint32 run) external;
     function withdrawConsent(uint64 task, uint32 run, address account) external;
+    function showMasks(
+        uint64 task,
+        uint32 run,
+        uint64 segment,
+        bytes calldata masks
+    ) external;
     function groupSpecOf(uint64 task) external view returns (GroupSpec memory);
     function groupOf(uint64 task) external view returns (Group memory);
     function roundOf(uint64 task, uint32 round) external view returns (Round memory);
@@ -239,6 +255,7 @@ interface IGroups {
     function memberAttemptsOf(uint64 task, uint32 run) external view returns (MemberAttempts memory);
     function admittedOf(uint64 task) external view returns (AdmittedAccounts memory);
     function consentOf(uint64 task, uint32 run) external view returns (Consent memory);
+    function divisionOf(uint64 task) external view returns (Division memory);
     event RoundPhaseChanged(
         uint64 indexed task,
         uint32 indexed round,

@@ -27,6 +27,7 @@ interface IMarket {
         bool spot;
         uint256 lastCeiling;
         uint8 auctions;
+        uint64 pauseBlocks;
     }
     struct Params {
         bytes32 contractHash;
