@@ -211,7 +211,10 @@ void Checkers::check_group(const ledger::StateView& view, const market::Task& ta
             if (segment->steps == 0 || i >= run->finalised) continue;
             const std::uint32_t sent = segment->base + segment->age;
             const auto message = views::round_message(view, task.id, sent, index);
-            if (sent + 1 == terms->rounds && !contracts::has_finished(view, *run)) continue;  // contracts 21.9.1
+            const bool ended_unaudited =
+                run->state == market::RunState::left && contracts::has_taken_in_all(view, *run);
+            if (sent + 1 == terms->rounds && !contracts::has_finished(view, *run) && !ended_unaudited)
+                continue;  // contracts 21.9.1
             if (message && market::ended_by_rollback(noted, sent))
                 due += market::segment_pay(run->price, segment->steps, terms->steps_max);
             else if (message)

@@ -322,8 +322,14 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
     return earned;
 }
 
-std::uint64_t payable_in_group(const StateView& view, const market::Run& run) {
-    if (has_finished(view, run)) return run.finalised;
+bool has_taken_in_all(const StateView& view, const market::Run& run) {
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
+    const auto member = must_load<market::Member>(view, keys::member(run.task, run.index));
+    return !member.leaving && member.base == terms.rounds;
+}
+
+std::uint64_t payable_in_group(const StateView& view, const market::Run& run, bool ends_unaudited) {
+    if (has_finished(view, run) || (ends_unaudited && has_taken_in_all(view, run))) return run.finalised;
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
     for (std::uint64_t i = run.paid; i < run.finalised; ++i) {
         const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
@@ -333,10 +339,7 @@ std::uint64_t payable_in_group(const StateView& view, const market::Run& run) {
 }
 
 bool has_finished(const StateView& view, const market::Run& run) {
-    if (run.next_state < 2 || run.finalised + 1 != run.next_state) return false;
-    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
-    const auto member = must_load<market::Member>(view, keys::member(run.task, run.index));
-    return !member.leaving && member.base == terms.rounds;
+    return run.next_state >= 2 && run.finalised + 1 == run.next_state && has_taken_in_all(view, run);
 }
 
 bool has_left(const StateView& view, const market::Run& run) {

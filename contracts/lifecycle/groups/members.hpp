@@ -55,7 +55,10 @@ void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before);
 /// 21.9: what the member has earned with segments from `from` to `end` - 1.
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end);
 /// 21.9.1: the end of the finalised segments that are paid: all, or those before the message of the last round.
-std::uint64_t payable_in_group(const StateView& view, const market::Run& run);
+/// `ends_unaudited`: the run ends because it waited for auditors (14.12.5).
+std::uint64_t payable_in_group(const StateView& view, const market::Run& run, bool ends_unaudited = false);
+/// Whether it has committed to a state with all records, and is not leaving.
+bool has_taken_in_all(const StateView& view, const market::Run& run);
 /// Whether all segments of the member are finalised, and the last of them has taken in all records.
 bool has_finished(const StateView& view, const market::Run& run);
 /// Whether the member leaves, all of its segments are finalised, and no complaint about its shares may come (21.11.8).

@@ -158,12 +158,13 @@ bool payments_lag(const StateView& view, const market::Params& params, const mar
     return compared_by(view, params, run, must_load<market::Task>(view, keys::task(run.task)), height) == 0;
 }
 
-void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
+void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index, bool ends_unaudited) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
     // The run ends in this block, so nothing is left for the next. While it disputes a replica, nothing is finalised.
     if (!disputes_replica(fx.state, run) && !views::is_stopped(fx.state, id, index))
         advance_finalised(fx, run, kUnfinalisedMax);
-    const std::uint64_t end = views::is_group(fx.state, id) ? payable_in_group(fx.state, run) : run.finalised;
+    const std::uint64_t end = views::is_group(fx.state, id) ? payable_in_group(fx.state, run, ends_unaudited)
+                                                              : run.finalised;
     if (end > run.paid) pay_until(fx, run, end);
     store(fx.state, keys::run(id, index), run);
 }

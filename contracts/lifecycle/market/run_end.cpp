@@ -374,7 +374,7 @@ void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
 
 void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     if (end_stopped_or_late_run(fx, id, index)) return;
-    pay_what_is_finalised(fx, id, index);
+    pay_what_is_finalised(fx, id, index, true);
     const market::Run run = run_of(fx, id, index);
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
     auto task = must_load<market::Task>(fx.state, keys::task(id));

@@ -59,7 +59,7 @@ void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// because each is compared with those of all other runs, so the run must not end before the next blocks.
 bool payments_lag(const StateView& view, const market::Params& params, const market::Run& run, std::uint64_t height);
 /// Pays all finalised segments, even if no keeper has a state of them.
-void pay_what_is_finalised(Effects& fx, std::uint64_t task, std::uint32_t run);
+void pay_what_is_finalised(Effects& fx, std::uint64_t task, std::uint32_t run, bool ends_unaudited = false);
 
 inline constexpr std::uint64_t kAllRight = UINT64_MAX;
 /// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.

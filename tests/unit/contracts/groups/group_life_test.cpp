@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Groups from their posting to their delivery. SPEC 21.
+#include "contracts/lifecycle/market/runs.hpp"
 #include "tests/unit/contracts/groups/group_fixture.hpp"
 
 namespace retrace::contracts {
@@ -46,6 +47,23 @@ TEST_F(GroupLife, WhoDoesNotTakeInTheLastRecordsIsNotPaidForTheLastRound) {
         EXPECT_TRUE(run(index).locked.is_zero()) << index;
     }
     EXPECT_TRUE(all<Slashed>().empty());
+}
+
+/// The last segment is always audited. That nobody audits it is not the member's fault (14.12.5).
+TEST_F(GroupLife, WhoTookInAllAndWaitsForAuditorsInVainIsPaidForTheLastRound) {
+    start_group(small_terms());
+    const U256 price = group().price;
+    begin_rounds();
+    for (std::uint32_t now = 0; now < 3; ++now) play_round({0, 1, 2, 3});
+    ASSERT_EQ(finish(0), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 3; }));
+    ASSERT_EQ(run(0).earned, price * U256(2));
+    auto fx = Effects{state, params, height, {}};
+    end_waiting_run(fx, 1, 0);
+    EXPECT_EQ(run(0).state, RunState::left);
+    EXPECT_EQ(run(0).earned, price * U256(3));
+    end_waiting_run(fx, 1, 1);
+    EXPECT_EQ(run(1).earned, price * U256(2)) << "it has not taken in the last records";
 }
 
 TEST_F(GroupLife, ALeaverIsPaidForAllThatItSentBeforeTheLastRound) {
