@@ -173,6 +173,8 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
     if (!process->developer_chain_) RETRACE_CHECK(check_public_endpoint(options));
+    if (!options.private_data.empty() && !options.offload.empty())
+        return error("--data is refused beside --offload, which would write the data to the disk as they are");
     if (!options.private_data.empty()) {
         RETRACE_CHECK(check_node_of_data(options.node_url, options.trust.has_value()));
         if (!process->developer_chain_)

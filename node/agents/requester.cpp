@@ -218,8 +218,8 @@ Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader
     if (!params) return error("the node at " + chain.client().url() + " has no Retrace contracts");
     if (task.group && task.group->private_data && !params->developer_chain)
         return error(
-            "a private training is posted on developer chains only: members could lose stake without a fault, and "
-            "false first states are paid (docs/threat-model.md, open 55)");
+            "a private training is posted on developer chains only: what is not safe yet for members is in "
+            "docs/threat-model.md, open 55");
     const auto value = value_of(state, *params, task, spec);
     if (state.failure()) return error(state.failure()->message);
     if (!value) return error(value.error().message);
