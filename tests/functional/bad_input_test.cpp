@@ -117,16 +117,16 @@ TEST_F(BadInput, UnknownSubcommandsAndOptionsAreWrongUsage) {
 
 TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {
     write("wrong", "guess\n");
-    EXPECT_EQ(run_party("solver", "key.json", "wrong"), 1);
+    EXPECT_EQ(run_party("solver", "key.json", "wrong"), 2) << "another start does not mend it";
     EXPECT_THAT(text("run.log"), HasSubstr("wrong passphrase"));
     const std::string whole = text("key.json");
     write("half.json", whole.substr(0, whole.size() / 2));
-    EXPECT_EQ(run_party("verifier", "half.json", "pass"), 1);
+    EXPECT_EQ(run_party("verifier", "half.json", "pass"), 2);
     EXPECT_THAT(text("run.log"), HasSubstr("half.json"));
     write("big.json", std::string(100'000, ' '));
-    EXPECT_EQ(run_party("verifier", "big.json", "pass"), 1);
+    EXPECT_EQ(run_party("verifier", "big.json", "pass"), 2);
     EXPECT_THAT(text("run.log"), HasSubstr("big.json"));
-    EXPECT_EQ(run_party("verifier", "absent.json", "pass"), 1);
+    EXPECT_EQ(run_party("verifier", "absent.json", "pass"), 2);
     EXPECT_THAT(text("run.log"), HasSubstr("absent.json"));
 }
 
@@ -140,9 +140,9 @@ TEST_F(BadInput, FraudIsRefusedOutsideDeveloperChains) {
     write("genesis.json", R"({"chainId": 99, "alloc": {")" + ledger::to_0x(key().address()) +
                               R"(": {"balance": "1000000000000000000000"}}, "contracts": {}})");
     start_node({"--genesis", path("genesis.json")});
-    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat", "ulp"}), 1);
+    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat", "ulp", "--listen", "127.0.0.1"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("not a developer chain"));
-    EXPECT_EQ(run_party("verifier", "key.json", "pass", {"--cheat", "false_accuser"}), 1);
+    EXPECT_EQ(run_party("verifier", "key.json", "pass", {"--cheat", "false_accuser", "--listen", "127.0.0.1"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("not a developer chain"));
     auto rpc = client();
     const auto account = rpc.account(key().address());

@@ -89,9 +89,10 @@ protected:
             std::to_string(rounds) +
             " --members 3 --least-members 3 --inner 4 --round-blocks 400 --grace-blocks 300 --fetch-blocks 100"
             " --reveal-blocks 100 --absence-limit 4 --private");
+        (void)with_short_replays(path("task").string(), 20);
     }
     std::uint64_t post(const std::string& who = " --dev-account 0", const std::string& folder_of = "requester") {
-        const std::string folder = with_short_replays(path("task").string(), 20);
+        const std::string folder = path("task").string();
         std::string admitted;
         for (std::uint32_t i = 1; i <= kMembers; ++i) admitted += " " + account(i);
         const json::object posted = say("task submit " + folder + node() + who + " --data-dir " +
@@ -120,9 +121,11 @@ protected:
     static std::vector<int> children_of(int parent) {
         std::vector<int> out;
         for (const auto& entry : fs::directory_iterator("/proc")) {
-            const std::string name = entry.path().filename().string(), stat = text_of(entry.path() / "stat");
+            const std::string name = entry.path().filename().string();
+            if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+            const std::string stat = text_of(entry.path() / "stat");
             const std::size_t after = stat.rfind(')');  // The name before it is the program's own.
-            if (name.find_first_not_of("0123456789") != std::string::npos || after == std::string::npos) continue;
+            if (after == std::string::npos) continue;
             if (std::atoi(stat.c_str() + after + 4) == parent) out.push_back(std::stoi(name));
         }
         return out;

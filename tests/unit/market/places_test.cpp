@@ -131,8 +131,8 @@ TEST(Places, ATaskBringsRentForTheTimesOfItsTerms) {
     spec.checkpoint_blocks = 0;
     group.mask_bits = 10;
     group.mask_blocks = 7;
-    EXPECT_EQ(rented_blocks(p, spec, &group), rest + p.checkpoint_blocks + 11 * (50 + 16 + 5 + 8))
-        << "with the phase of the masks";
+    EXPECT_EQ(rented_blocks(p, spec, &group), rest + p.checkpoint_blocks + 11 * (50 + 16 + 5 + 8 + 8))
+        << "with the phase of the masks, and eight blocks in which its secrets are put together";
     group.round_blocks = group.fetch_blocks = group.reveal_blocks = 1'000'000'000;
     spec.steps = std::uint64_t{1} << 20;
     EXPECT_GT(rented_blocks(p, spec, &group), std::uint64_t{1} << 52) << "the longest terms do not overflow";

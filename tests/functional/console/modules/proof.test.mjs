@@ -113,7 +113,7 @@ test("a node cannot pass another run, another state or other terms for the model
     for (const [s, sentence] of [
         [filled(255, 40), /the record is cut off/],
         [joined(records().s, u8(0)), /the record is longer than what it holds/],
-        [joined(records().s.slice(0, -35), u8(2), records().s.slice(-34)), /neither set nor clear/],
+        [joined(records().s.slice(0, -43), u8(2), records().s.slice(-42)), /neither set nor clear/],
         [joined(records().s.slice(0, 112), filled(255, 4), records().s.slice(116)), /too long a list/],
     ]) {
         keeps(named({ ...records(), s }));

@@ -115,11 +115,11 @@ test("a file agrees only in every part", async () => {
 });
 
 test("a file lists a state and an audit once, in order", async () => {
-    tells(whole);
-    const { receipt } = await receiptOf(1);
+    tells(kWhole);
+    const { receipt, also } = await receiptOf(kTask);
     const given = parseReceipt(textOf(receipt));
     const [first, last] = given.audits;
-    const notes = (change) => compare({ ...given, ...change }, receipt).filter(({ ok }) => !ok).map(({ note }) => note);
+    const notes = (change) => compare({ ...given, ...change }, receipt, also).filter(({ ok }) => !ok).map(({ note }) => note);
     assert.deepEqual(notes({ audits: [first, first, last] }), ["the file lists the audit of segment 0 twice, or out of order"]);
     assert.deepEqual(notes({ audits: [last, first] }), ["the file lists the audit of segment 0 twice, or out of order"]);
     assert.deepEqual(notes({ states: [given.states[0], ...given.states] }), ["a state is listed twice, or out of order"]);

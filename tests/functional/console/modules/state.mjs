@@ -58,9 +58,9 @@ export function keeps(records, instead = []) {
     };
 }
 
-export const specOf = ({ steps = 90, interval = 10, ceiling = 9, last = 0, spot = 0 } = {}) => joined(
+export const specOf = ({ steps = 90, interval = 10, ceiling = 9, last = 0, spot = 0, pause = 0 } = {}) => joined(
     u32(4), text("name"), filled(1), u64(77), filled(0), filled(2), list([filled(3)]), u64(steps), u64(interval), u64(5), filled(4), u256(ceiling), u16(500), u8(2),
-    u8(1), u8(0), u64(10), u64(10), u64(100), u64(1000), u8(0), u8(spot), u256(last), u8(1));
+    u8(1), u8(0), u64(10), u64(10), u64(100), u64(1000), u8(0), u8(spot), u256(last), u8(1), u64(pause));
 export const taskOf = ({ id = 2, state = 6, runs = 2, round = 1, first = 0, active = [], wanted = 0 } = {}) => joined(
     u64(id), filled(6, 20), u8(state), u64(1), u32(round), u64(2), u64(3), u256(0), u256(0), u64(first), filled(0), u32(runs), list(active.map(u32)), list([]), list([]),
     u64(0), u8(wanted), u64(0), filled(0));

@@ -154,7 +154,6 @@ test("a call whose outcome is not known is not sent twice unless it is asked for
 });
 
 test("payable calls about another record, or with another party, are other calls", async () => {
-    await connected();
     const { keyOf } = await import("console/outbox");
     const begin = (id, value = 5n) => keyOf({ contract: "IMarket", method: "beginReserved", args: [id], value });
     assert.equal(begin(1n), begin(1n, 6n));
