@@ -163,8 +163,8 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index, b
     // The run ends in this block, so nothing is left for the next. While it disputes a replica, nothing is finalised.
     if (!disputes_replica(fx.state, run) && !views::is_stopped(fx.state, id, index))
         advance_finalised(fx, run, kUnfinalisedMax);
-    const std::uint64_t end = views::is_group(fx.state, id) ? payable_in_group(fx.state, run, ends_unaudited)
-                                                              : run.finalised;
+    const std::uint64_t end =
+        views::is_group(fx.state, id) ? payable_in_group(fx.state, run, ends_unaudited) : run.finalised;
     if (end > run.paid) pay_until(fx, run, end);
     store(fx.state, keys::run(id, index), run);
 }
