@@ -16,7 +16,7 @@ async function postsWithADeadline(page, url, state, folderOfTask) {
     const auction = Number(bidBlocks) + Number(revealBlocks);
     await go(page, "#/post/1", "Post a task");
     const form = page.locator("section[aria-labelledby=p-like-another-task]");
-    const [by, auctions] = [form.getByLabel("or as many as are over by"), form.getByLabel("auctions (1–64)")];
+    const [by, auctions] = [form.getByLabel("or until", { exact: true }), form.getByLabel("auctions (1–64)")];
     await form.getByLabel("name").fill("with a deadline");
     await form.getByLabel("in the last auction at most, coins").fill("2");
     for (const [wrong, sentence] of [["soon", "The deadline is a block, or a time such as 90m, 6h or 2d."], ["1.5h", "The deadline is a block"],
