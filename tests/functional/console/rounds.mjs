@@ -187,7 +187,7 @@ export async function aTrainingInRoundsIsPostedAndWatched() {
     await page.locator(".wallet a").waitFor();
     const id = await postsIt(page, url, state, right);
     await go(page, `#/task/${id}`, "in rounds");
-    await page.getByText(/Round 1, (open|closed): sealed bids up to block/).waitFor({ timeout: 15_000 });
+    await page.getByText(/Round 1, (open|closed): sealed bids from block/).waitFor({ timeout: 15_000 });
     const bids = page.locator("section.panel").filter({ has: page.locator("h2", { hasText: "Bids" }) });
     await until(120, "all seats sold", async () => (await bids.locator(".state", { hasText: "won" }).count()) === kMembers)
         .catch(async (error) => { throw new Error(`${error.message}: ${await bids.textContent()}`); });

@@ -102,11 +102,11 @@ export const readMemberSegment = record({
 });
 const masks = list(record({ seed: hash, added: bool }));
 export const readRound = record({
-    index: u32, height: u64, committed: u32, entries: list(record({ run: u32, steps: u32, age: u32, weight: u32 })), total: u32,
+    index: u32, height: u64, committed: u32, entries: list(record({ run: u32, steps: u32, age: u32, weight: u32, region: u32, place: u32 })), total: u32,
     holds: list(u32), masks, terms: hash,
 });
 export const readRoundMessage = record({
-    segment: u64, steps: u32, tensors: list(hash), recorded: bool, age: u32, unpaid: bool, maskRoot: hash, dealers: hash, masks,
+    segment: u64, steps: u32, tensors: list(hash), recorded: bool, age: u32, unpaid: bool, standby: bool, maskRoot: hash, dealers: hash, masks,
 });
 export const readRollbacks = record({
     noted: list(record({ run: u32, first: u32, last: u32, ended: bool })), finalRounds: u32, opened: u64,
